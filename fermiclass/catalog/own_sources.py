@@ -27,7 +27,6 @@ from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.own_entries import tables_of
 from fermiclass.catalog.plausibility import EXPECTED, convert_units, take_implausible_as_missing, wrap_longitudes
 from fermiclass.catalog.releases import REQUIRED_COLUMNS, CatalogWarning, Release
-from fermiclass.catalog.second_associations import put_back
 from fermiclass.catalog.time_bins import BINS, in_bins_of
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io import FloatArray
@@ -237,7 +236,7 @@ def _as_catalog(
     nameless = np.asarray(clean["Source_Name"]) == ""
     numbered = np.array([f"row {place + 1}" for place in places])
     clean["Source_Name"] = np.where(nameless, numbered, clean["Source_Name"])
-    put_back(clean, OWN_SOURCES, shown)
+    reading.put_back_second_associations(clean, OWN_SOURCES, shown)
     reading.fill_places(clean, shown)
     return Catalog(clean, OWN_SOURCES, shown, digest(given), tuple(notes), in_doubt=in_doubt)
 

@@ -8,6 +8,8 @@ import os
 import re
 import warnings
 from collections.abc import Collection, Iterable
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,6 @@ from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import digest
 from fermiclass.catalog.plausibility import check_texts, check_values, convert_units
 from fermiclass.catalog.releases import BAND_EDGES, CatalogWarning, Release, UnknownReleaseWarning, recognise
-from fermiclass.catalog.second_associations import put_back
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.files import read_bytes
 from fermiclass.io.fits_tables import hdu_table
@@ -41,6 +42,7 @@ USUAL = {
     "GLAT": ("deg", "pos.galactic.lat"),
 }
 _TEXT_COLUMNS = ("Source_Name", "CLASS1")
+_SECOND = ("ASSOC2", "CLASS2")
 _NUMBERED = re.compile(r"(.*_Band(?:_UL)?)_(\d+)")
 _OWN = "To label sources of your own, name a catalogue to learn from (--train-on)."
 _REMEDY = f"Use a 4FGL release from the Fermi Science Support Center, such as 4FGL-DR4 (gll_psc_v35.fit). {_OWN}"
@@ -123,7 +125,7 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
     convert_units(clean, shown)
     check_values(clean, shown)
     check_texts(clean, shown)
-    put_back(clean, release, shown)
+    put_back_second_associations(clean, release, shown)
     fill_places(clean, shown)
     _LOG.info("read '%s': %s, %d sources", source, release.name, len(clean))
     return Catalog(clean, release, name, sha256)
@@ -231,3 +233,39 @@ def fill_places(table: Table, source: str) -> None:
         for name, values, angle in zip(columns[frame], places[frame], (place.lon, place.lat), strict=True):
             values[empty] = angle.deg
             table[name] = plain_column(values, USUAL[name][0], f"{name}, computed from {given}", USUAL[name][1])
+
+
+@cache
+def lost_second_associations() -> dict[str, tuple[str, str]]:
+    """Return ASSOC2 and CLASS2 of DR3 by Source_Name; ``catalogs/make_second_associations.py`` makes the table.
+
+    DR3 names a counterpart that is too improbable for an association, ASSOC2, and its class, CLASS2, for 309
+    unassociated sources. 297 of them are still unassociated in DR4 (v35). DR4 leaves both columns empty there, but
+    keeps ASSOC_PROB_BAY, the probability of this counterpart, for all of them. So the counterpart was not withdrawn.
+    """
+    text = files("fermiclass.catalog").joinpath("second_associations.csv").read_text(encoding="utf-8")
+    rows = (line.split(",") for line in text.splitlines()[1:])
+    return {name: (assoc, code) for name, assoc, code in rows}
+
+
+def put_back_second_associations(table: Table, release: Release, source: str) -> None:
+    """Put back into a table the second associations that DR4 lost, where it has none and a probability of one.
+
+    That is a table of 4FGL-DR4, or one that does not say of which release it is.
+    """
+    other = release.sources and release.name != "4FGL-DR4"
+    if other or not {*_SECOND, "ASSOC_PROB_BAY"} <= {*table.colnames}:
+        return
+    lost = lost_second_associations()
+    names = np.asarray(table["Source_Name"]).astype(str)
+    bare = (np.asarray(table["CLASS1"]).astype(str) == "") & (np.asarray(table["CLASS2"]).astype(str) == "")
+    probable = np.nan_to_num(np.asarray(table["ASSOC_PROB_BAY"], float)) > 0
+    rows = [row for row in np.flatnonzero(bare & probable) if names[row] in lost]
+    if not rows:
+        return
+    for k, name in enumerate(_SECOND):
+        old = table[name]
+        data = np.asarray(old).astype(object)
+        data[rows] = [lost[names[row]][k] for row in rows]
+        table[name] = Column(data.astype(str), description=old.description, meta=old.meta)
+    _LOG.info("%s: %d second associations of 4FGL-DR3 put back, which 4FGL-DR4 lost", source, len(rows))

@@ -11,7 +11,6 @@ from fermiclass.catalog import TARGETS, read_catalog
 from fermiclass.cli import options
 from fermiclass.cli.folders import load_folder, read_folder
 from fermiclass.cli.options import BroughtIn, CandidateTables
-from fermiclass.cli.train import train_with_bar
 from fermiclass.io.model_folder import CATALOGUE
 from fermiclass.io.samp import check_hub, check_sendable, send_table
 from fermiclass.io.tables import check_writable, write_table
@@ -19,7 +18,7 @@ from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.counterparts import counterpart_table
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.show.summaries import print_counterparts, print_labels, print_sources
-from fermiclass.show.terminal import progress_bar
+from fermiclass.show.terminal import progress_bar, train_with_bar
 
 _COMPRESSED = (".gz", ".bz2", ".xz")
 _OF_LABELLING = {"targets", "class_priors"}  # options of the recipe that do not change a model
@@ -31,7 +30,7 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
 @options.table_option("The label table to write", default="CATALOG-labels.fits")
 @options.file_option("--model", "model_folder", help="Use a model that 'train' saved.")
 @options.file_option("--train-on", metavar="CATALOG", help="Learn from another catalogue.")
-@options.brings_in()
+@options.brought_options
 @click.option(
     "--targets",
     type=click.Choice(TARGETS),

@@ -60,7 +60,7 @@ def _later(about: str, name: str, *flags: str) -> Any:
     help="With --open: score the whole sky, or the even or odd cells of a chessboard of 15 degrees.",
 )
 @options.counterparts_options
-@options.brings_in(columns=False)
+@options.brought_to_catalog_options
 @options.feature_options
 @click.option(
     "--methods",

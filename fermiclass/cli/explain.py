@@ -14,8 +14,7 @@ from fermiclass.catalog import Catalog, read_sources
 from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.source_names import find_source
 from fermiclass.cli.folders import load_folder, look_for, read_folder
-from fermiclass.cli.options import FILE, BroughtIn, brings_in, class_priors_option, common_options, file_option
-from fermiclass.cli.train import train_with_bar
+from fermiclass.cli.options import FILE, BroughtIn, brought_options, class_priors_option, common_options, file_option
 from fermiclass.errors import CatalogError
 from fermiclass.io.files import check_figure_place, exists, write_figure
 from fermiclass.io.model_folder import CATALOGUE, ModelFiles
@@ -26,6 +25,7 @@ from fermiclass.labelling.labels import Labels
 from fermiclass.labelling.training import checked_again
 from fermiclass.plots import explanation, explanation_size
 from fermiclass.show.explanation import print_counterpart, print_explanation
+from fermiclass.show.terminal import train_with_bar
 
 # Largest differences between the probabilities in the table and those of the model trained again: without a warning,
 # and that other versions of libraries can make.
@@ -45,7 +45,7 @@ _SAME, _ROUNDED = 1e-3, 0.05
     metavar="CATALOG",
     help="The training catalogue, if it is another one. [default: searched for in the same folders]",
 )
-@brings_in()
+@brought_options
 @class_priors_option(help="Class priors, for a model folder only, as in 'classify'. A label table contains its own.")
 @file_option("--plot", help="Figure of the explanation: .png, .pdf or .svg.")
 @common_options

@@ -16,7 +16,7 @@ from fermiclass.labelling.recipe import Recipe
 @click.command()
 @options.catalog_argument
 @options.table_option()
-@options.brings_in()
+@options.brought_options
 @options.features_option
 @options.classes_option
 @options.significance_option(help="Write sources with Signif_Avg above S only.")

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from fermiclass.cli.options import BroughtIn, brings_in, catalog_argument, common_options
+from fermiclass.cli.options import BroughtIn, brought_options, catalog_argument, common_options
 from fermiclass.labelling.labels import Labels
 from fermiclass.show.summaries import print_info, recipe_text
 
 
 @click.command()
 @catalog_argument
-@brings_in()
+@brought_options
 @click.option("--recipe", is_flag=True, help="Print the recipe of a label table, as a configuration file (--config).")
 @common_options
 def info(catalog: Path, brought: BroughtIn, recipe: bool, quiet: bool) -> None:

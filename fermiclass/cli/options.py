@@ -331,12 +331,6 @@ class BroughtIn:
         return self.into(read_sources(path, self.columns, self.bins), labels=labels, needed=needed)
 
 
-def brings_in(*, columns: bool = True) -> Decorator:
-    """Return the options ``--join``, ``--labels``, ``--also`` and ``--columns``; the command gets ``brought``."""
-    of_own = [columns_option, bins_option] if columns else []
-    return _gathered(BroughtIn, "brought", *of_own, join_option, labels_option, also_option)
-
-
 def _gathered(kind: type[Any], name: str, *options: Decorator) -> Decorator:
     """Return options with the names of a dataclass's fields; the command gets them in one, under a name."""
 
@@ -349,6 +343,11 @@ def _gathered(kind: type[Any], name: str, *options: Decorator) -> Decorator:
         return _options(*options)(run)
 
     return decorate
+
+
+#: The options of :class:`BroughtIn`, and those for catalogues alone; the command gets ``brought``.
+brought_to_catalog_options = _gathered(BroughtIn, "brought", join_option, labels_option, also_option)
+brought_options = _gathered(BroughtIn, "brought", columns_option, bins_option, join_option, labels_option, also_option)
 
 
 @dataclass(frozen=True)

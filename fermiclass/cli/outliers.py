@@ -31,7 +31,7 @@ def _base() -> Recipe:
 @click.command()
 @options.catalog_argument
 @options.table_option()
-@options.brings_in(columns=False)
+@options.brought_to_catalog_options
 @options.features_option
 @options.classes_option
 @options.significance_option(help="Use sources with Signif_Avg above S only.")

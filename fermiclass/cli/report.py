@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fermiclass.cli.options import FILE, BroughtIn, brings_in, common_options, file_option
+from fermiclass.cli.options import FILE, BroughtIn, brought_options, common_options, file_option
 from fermiclass.io.tables import table_endings
 from fermiclass.labelling.labels import Labels
 from fermiclass.show.page import check_page_place, read_candidates, read_metrics, write_report
@@ -21,7 +21,7 @@ from fermiclass.show.page import check_page_place, read_candidates, read_metrics
     metavar="CATALOG",
     help="The training catalogue, if it is another one: its sources of known class are shown among the features.",
 )
-@brings_in()
+@brought_options
 @file_option("--metrics", help="The file that 'evaluate --json' wrote. It adds the measured reliability of the labels.")
 @file_option(
     "--open",

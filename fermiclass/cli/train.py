@@ -10,18 +10,16 @@ from fermiclass.catalog import read_catalog
 from fermiclass.cli import options
 from fermiclass.cli.options import BroughtIn
 from fermiclass.io.model_folder import check_model_folder_writable
-from fermiclass.labelling.catalog_model import CatalogModel
-from fermiclass.labelling.recipe import Checked, Recipe
-from fermiclass.labelling.training import train_checked
+from fermiclass.labelling.recipe import Recipe
 from fermiclass.saved import save_model
 from fermiclass.show.summaries import print_sources, print_training
-from fermiclass.show.terminal import load_tensorflow, progress_bar
+from fermiclass.show.terminal import train_with_bar
 
 
 @click.command()
 @options.catalog_argument
 @options.file_option("-o", "--output", required=True, help="The model folder to write.")
-@options.brings_in(columns=False)
+@options.brought_to_catalog_options
 @options.feature_options
 @options.model_options
 @options.common_options
@@ -41,10 +39,3 @@ def train(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, quiet
     if not quiet:
         print_sources(loaded, [])
         print_training(model, output)
-
-
-def train_with_bar(checked: Checked, *, quiet: bool, what: str = "training") -> CatalogModel:
-    """Train what was checked, with a progress bar."""
-    load_tensorflow(quiet=quiet)
-    with progress_bar(what, quiet=quiet) as progress:
-        return train_checked(checked, lambda state: progress(state.step, state.steps))

@@ -20,8 +20,18 @@ from fermiclass.catalog import Catalog, CatalogWarning
 from fermiclass.catalog.catalog import DISC
 from fermiclass.catalog.releases import RAW_COLUMNS
 from fermiclass.errors import FeatureError
-from fermiclass.features.inputs import Band, Column, Reading
-from fermiclass.features.transforms import ASINH, ASINH_DISTANCE, HARDNESS_RATIO, IDENTITY, LOG, ROUNDED_LOG, Transform
+from fermiclass.features.inputs import (
+    ASINH,
+    ASINH_DISTANCE,
+    HARDNESS_RATIO,
+    IDENTITY,
+    LOG,
+    ROUNDED_LOG,
+    Band,
+    Column,
+    Reading,
+    Transform,
+)
 
 
 @dataclass(frozen=True)

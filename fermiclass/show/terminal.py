@@ -1,4 +1,4 @@
-"""Progress bars, and the start of TensorFlow without its messages."""
+"""Progress bars, the start of TensorFlow without its messages, and training with both."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from fermiclass.labelling.catalog_model import CatalogModel
+    from fermiclass.labelling.recipe import Checked
 
 
 @contextmanager
@@ -90,3 +95,12 @@ def load_tensorflow(*, quiet: bool, large: bool = False) -> None:
                 del sys.modules[keras]
             os.dup2(kept, 2)
             os.close(kept)
+
+
+def train_with_bar(checked: Checked, *, quiet: bool, what: str = "training") -> CatalogModel:
+    """Train what was checked, with a progress bar."""
+    from fermiclass.labelling.training import train_checked  # bars alone need no models
+
+    load_tensorflow(quiet=quiet)
+    with progress_bar(what, quiet=quiet) as progress:
+        return train_checked(checked, lambda state: progress(state.step, state.steps))

@@ -7,18 +7,18 @@ import pytest
 from astropy.io.votable.ucd import check_ucd
 
 from fermiclass.errors import FeatureError
-from fermiclass.features import FEATURES, parse_features, supported_features, transforms
+from fermiclass.features import FEATURES, inputs, parse_features, supported_features
 from fermiclass.features.inputs import BAND_EDGES, Band
 
 # Each transformation with quantities (K, N) inside its domain and a step for central differences; the rounded one needs
 # a step of many units of its rounding.
 TRANSFORMS = [
-    (transforms.IDENTITY, [[-1.0, 2.0]], 1e-5),
-    (transforms.LOG, [[0.5, 20.0]], 1e-5),
-    (transforms.ASINH, [[0.5, 20.0]], 1e-5),
-    (transforms.ASINH_DISTANCE, [[-40.0, -0.5, 0.5, 20.0]], 1e-5),
-    (transforms.ROUNDED_LOG, [[40.0, 90.0]], 1.0),
-    (transforms.HARDNESS_RATIO, [[1.0, 2.0, 0.0], [3.0, 0.5, 1.0]], 1e-5),
+    (inputs.IDENTITY, [[-1.0, 2.0]], 1e-5),
+    (inputs.LOG, [[0.5, 20.0]], 1e-5),
+    (inputs.ASINH, [[0.5, 20.0]], 1e-5),
+    (inputs.ASINH_DISTANCE, [[-40.0, -0.5, 0.5, 20.0]], 1e-5),
+    (inputs.ROUNDED_LOG, [[40.0, 90.0]], 1.0),
+    (inputs.HARDNESS_RATIO, [[1.0, 2.0, 0.0], [3.0, 0.5, 1.0]], 1e-5),
 ]
 
 
@@ -37,11 +37,11 @@ def test_gradient_agrees_with_central_differences(transform, q, step):
 @pytest.mark.parametrize(
     ("transform", "q"),
     [
-        (transforms.LOG, [[0.0, -1.0, np.nan]]),
-        (transforms.ASINH, [[np.nan]]),
-        (transforms.ASINH_DISTANCE, [[np.nan]]),
-        (transforms.ROUNDED_LOG, [[-1.0, np.nan]]),
-        (transforms.HARDNESS_RATIO, [[0.0, 1.0, np.nan], [0.0, -2.0, 1.0]]),
+        (inputs.LOG, [[0.0, -1.0, np.nan]]),
+        (inputs.ASINH, [[np.nan]]),
+        (inputs.ASINH_DISTANCE, [[np.nan]]),
+        (inputs.ROUNDED_LOG, [[-1.0, np.nan]]),
+        (inputs.HARDNESS_RATIO, [[0.0, 1.0, np.nan], [0.0, -2.0, 1.0]]),
     ],
 )
 def test_outside_the_domain_is_nan(transform, q):
@@ -49,7 +49,7 @@ def test_outside_the_domain_is_nan(transform, q):
 
 
 def test_distance_is_the_same_on_both_sides_and_in_units_of_its_scale_near_zero():
-    formula = transforms.ASINH_DISTANCE.formula
+    formula = inputs.ASINH_DISTANCE.formula
     q = np.array([[0.0, 1e-3, 3.0, 90.0]])
     (left, falling), (right, rising) = formula(-q), formula(q)
     np.testing.assert_array_equal(left, right)

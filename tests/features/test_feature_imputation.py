@@ -9,7 +9,7 @@ import pytest
 
 from fermiclass.errors import FeatureError
 from fermiclass.features import Imputation, inputs
-from fermiclass.features.transforms import REACH
+from fermiclass.features.inputs import REACH
 
 Reading = partial(inputs.Reading, upper=np.nan)
 

@@ -8,8 +8,8 @@ from astropy.table import Table
 
 from fermiclass import NIMGPClassifier, read_catalog, read_sources, train
 from fermiclass.catalog import OWN_SOURCES, Catalog, ClassGrouping, default_classes
+from fermiclass.catalog.reading import lost_second_associations, put_back_second_associations
 from fermiclass.catalog.releases import CatalogWarning
-from fermiclass.catalog.second_associations import lost, put_back
 from fermiclass.features import FEATURE_SETS
 from fermiclass.labelling.associations import (
     BCU_NOT_AGN,
@@ -343,17 +343,17 @@ def test_lost_second_associations_are_put_back(dr4):
 
 def test_second_associations_are_put_back_where_they_are_missing_only(few):
     table = few.table.copy()
-    rows = np.isin(few.names, list(lost()))
+    rows = np.isin(few.names, list(lost_second_associations()))
     table["CLASS2"][rows], table["ASSOC2"][rows] = "", ""
     one, two, three = np.flatnonzero(rows)[:3]
     table["ASSOC_PROB_BAY"][one] = 0.0
     table["CLASS1"][two] = "psr"
     table["CLASS2"][three] = "msp"
     unnamed = table.copy()
-    put_back(table, few.release, "few")
-    put_back(unnamed, OWN_SOURCES, "mine.csv")
+    put_back_second_associations(table, few.release, "few")
+    put_back_second_associations(unnamed, OWN_SOURCES, "mine.csv")
     assert unnamed["CLASS2"].tolist() == table["CLASS2"].tolist()
-    put_back(older := few.table.copy(), read_catalog(slim_path("4FGL-DR3")).release, "older")
+    put_back_second_associations(older := few.table.copy(), read_catalog(slim_path("4FGL-DR3")).release, "older")
     assert older["CLASS2"].tolist() == few.table["CLASS2"].tolist()
     assert table["CLASS2"][[one, two, three]].tolist() == ["", "", "msp"]
     assert np.sum(np.asarray(table["CLASS2"])[rows] != "") == rows.sum() - 2
