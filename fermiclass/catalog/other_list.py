@@ -13,10 +13,13 @@ from astropy.coordinates import Angle, SkyCoord
 from astropy.table import Table
 from numpy.typing import NDArray
 
+from fermiclass.catalog.plausibility import EXPECTED, PLACES
+from fermiclass.catalog.reading import fill_places
 from fermiclass.catalog.source_names import with_hyphens
-from fermiclass.errors import CatalogError
+from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import EMPTY, numbers, texts
+from fermiclass.io.target_lists import angles
 
 #: Usual names of columns, in lower case; the first that a list has is taken.
 _NAMES = (
@@ -28,6 +31,7 @@ DEC_NAMES = (
     "dej2000", "_dej2000", "dec", "de", "dec_deg", "de_deg", "dedeg", "decj2000", "dec_j2000", "de_icrs", "dec_icrs",
     "_dec", "_de", "decjd", "decj",
 )  # fmt: skip
+LON_NAMES, LAT_NAMES = ("glon", "lii"), ("glat", "bii")
 _CLASSES = ("pred_class", "class", "class1", "type", "classification", "cl")  #: Labels have CLASS1, too.
 
 #: The part of a gamma-ray name that says where the source is, such as J0007.0+7303.
@@ -83,31 +87,40 @@ class OtherList:
         """Take the columns of a table; those that are not given are found by their usual names.
 
         Raises CatalogError when a column is missing or holds no numbers, a position has another unit than that of an
-        angle or is not on the sky, there is neither a name nor a position, or the radius is not positive.
+        angle, is not on the sky or is not at GLON and GLAT, there is neither a name nor a position, or the radius is
+        not positive.
         """
         if not 0 < radius <= 10:
             raise CatalogError(f"radius={radius:g} is not valid: give degrees above 0, at most 10")
         found = {
             "name": _column(table, source, name, _NAMES),
-            "ra": _column(table, source, ra, RA_NAMES),
-            "dec": _column(table, source, dec, DEC_NAMES),
+            "RAJ2000": _column(table, source, ra, RA_NAMES),
+            "DEJ2000": _column(table, source, dec, DEC_NAMES),
+            "GLON": _column(table, source, None, LON_NAMES),
+            "GLAT": _column(table, source, None, LAT_NAMES),
             "classes": _column(table, source, class_column, _CLASSES),
             "probability": _column(table, source, probability, ()),
         }
-        has_position = found["ra"] is not None and found["dec"] is not None
-        if found["name"] is None and not has_position:
+        there = {each for each in PLACES if found[each] is not None}
+        is_galactic = {"GLON", "GLAT"} <= there
+        if found["name"] is None and not (is_galactic or {"RAJ2000", "DEJ2000"} <= there):
             raise CatalogError(
                 f"'{source}' has neither a column of names nor of positions that is known by its name; it has "
                 f"{', '.join(table.colnames[:8])}. Call it {_NAMES[0]}, or ra and dec (in compare: --name, --ra)."
             )
-        nothing = np.full(len(table), np.nan)
+        names = np.full(len(table), "") if found["name"] is None else texts(table[found["name"]])
+        places = Table(
+            {"Source_Name": names} | {x: numbers_of(table[found[x]], x, f"'{source}'", in_degrees=True) for x in there}
+        )
+        if is_galactic:
+            fill_places(places, f"'{source}'")
         return cls(
             source,
-            np.full(len(table), "") if found["name"] is None else texts(table[found["name"]]),
-            _degrees(table, found["ra"], source, u.hourangle, 360.0) if found["ra"] is not None else nothing,
-            _degrees(table, found["dec"], source, u.deg, 90.0) if found["dec"] is not None else nothing,
+            names,
+            angles(places, "RAJ2000"),
+            angles(places, "DEJ2000"),
             None if found["classes"] is None else texts(table[found["classes"]]),
-            None if found["probability"] is None else _numbers(table, found["probability"], source),
+            None if found["probability"] is None else numbers_of(table[found["probability"]], "", f"'{source}'"),
             radius,
         )
 
@@ -155,28 +168,25 @@ def _column(table: Table, source: str, given: str | None, usual: tuple[str, ...]
     return next((by_name[name] for name in usual if name in by_name), None)
 
 
-def _numbers(table: Table, name: str, source: str) -> FloatArray:
-    try:
-        return numbers(np.asarray(table[name]))
-    except ValueError as error:
-        raise CatalogError(f"the column {name} of '{source}' does not hold numbers ({error}). Name another.") from error
+def numbers_of(column: Any, name: str, shown: str, *, in_degrees: bool = False) -> FloatArray:
+    """Return a column as numbers, NaN where it is empty; texts of places as degrees: :func:`text_degrees`.
 
-
-def _degrees(table: Table, name: str, source: str, sexagesimal: u.UnitBase, most: float) -> FloatArray:
-    """Return a column of angles up to ±`most` as degrees, NaN where there is none.
-
-    Numbers are degrees, unless the column has a unit; for texts see :func:`text_degrees`.
+    With `in_degrees` numbers of places are converted from their unit, too. Raises CatalogError when it holds others.
     """
-    values, unit = np.asarray(table[name]), table[name].unit
+    data, is_place = np.asarray(column), name in PLACES
     try:
-        is_text = values.dtype.kind == "U"
-        degrees = text_degrees(values, unit, sexagesimal) if is_text else numbers(values) * (unit or u.deg).to("deg")
-        degrees[~np.isfinite(degrees)] = np.nan
-        if np.any(np.abs(degrees) > most):
-            raise ValueError(f"{degrees[np.abs(degrees) > most][0]:g} is beyond {most:g} degrees")
+        if is_place and data.dtype.kind == "U":
+            found = text_degrees(data, column.unit, u.hourangle if name == "RAJ2000" else u.deg)
+        else:
+            found = numbers(data) * ((column.unit or u.deg).to("deg") if in_degrees else 1.0)
+        if in_degrees and np.any(odd := np.abs(found) > EXPECTED[name].most):
+            raise ValueError(f"{found[odd][0]:g} is beyond {EXPECTED[name].most:g} degrees")
     except (ValueError, u.UnitTypeError) as error:
-        raise CatalogError(f"the column {name} of '{source}' does not hold angles ({error}). Name another.") from error
-    return degrees
+        what = f"{'angles' if is_place else 'numbers'} ({in_one_line(error)})"
+        raise CatalogError(
+            f"{shown}: column {column.name} does not hold {what}. Correct it, or name another."
+        ) from error
+    return np.where(np.isinf(found), np.nan, found) if in_degrees else found
 
 
 def text_degrees(values: NDArray[np.str_], unit: u.UnitBase | None, sexagesimal: u.UnitBase) -> FloatArray:

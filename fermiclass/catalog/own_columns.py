@@ -12,12 +12,12 @@ import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.catalog.other_list import DEC_NAMES, RA_NAMES, text_degrees
-from fermiclass.catalog.plausibility import EXPECTED, PLACES
+from fermiclass.catalog.other_list import DEC_NAMES, LAT_NAMES, LON_NAMES, RA_NAMES, numbers_of
+from fermiclass.catalog.plausibility import EXPECTED
 from fermiclass.catalog.reading import USUAL
 from fermiclass.catalog.releases import RAW_COLUMNS
-from fermiclass.errors import CatalogError, in_one_line
-from fermiclass.io.plain import numbers, texts
+from fermiclass.errors import CatalogError
+from fermiclass.io.plain import texts
 
 #: Quantities that are no columns of a catalogue but tell one: TS, the ΔTS of curvature, the energy at which a spectrum
 #: has its index, the covariance of index and curvature, fermipy's parameters, and the type of the spectrum.
@@ -35,8 +35,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     "Source_Name": ("source_name", "name", "source", "src_name", "4fgl", "psrj", "jname"),
     "RAJ2000": RA_NAMES,
     "DEJ2000": DEC_NAMES,
-    "GLON": ("glon", "lii"),
-    "GLAT": ("glat", "bii"),
+    "GLON": LON_NAMES,
+    "GLAT": LAT_NAMES,
     "Conf_95_SemiMajor": ("conf_95_semimajor", "pos_r95", "r95", "semi_major_axis_95", "amaj95"),
     "Conf_95_SemiMinor": ("conf_95_semiminor", "semi_minor_axis_95", "amin95"),
     "Conf_95_PosAng": ("conf_95_posang", "position_angle_95"),
@@ -247,14 +247,3 @@ def values_of(
         return data, ""
     kinds = np.char.lower(texts(given[found[SPECTRUM]]))
     return np.where(kinds == KINDS[of].lower(), data, np.nan), f" where {SPECTRUM} is {KINDS[of]}"
-
-
-def numbers_of(column: Any, name: str, shown: str) -> NDArray[Any]:
-    """Return a column as numbers, NaN where it is empty; places as degrees. Raises CatalogError when it has others."""
-    data = np.asarray(column)
-    try:
-        if name in PLACES and data.dtype.kind == "U":
-            return text_degrees(data, column.unit, u.hourangle if name == "RAJ2000" else u.deg)
-        return numbers(data)
-    except (ValueError, u.UnitTypeError) as error:
-        raise CatalogError(f"{shown}: column {column.name} does not hold numbers ({in_one_line(error)}).") from error

@@ -219,7 +219,9 @@ def fill_places(table: Table, source: str) -> None:
     at = {x: SkyCoord(*np.where(known[x], places[x], 0.0), unit="deg", frame=x) for x in columns}
     far = (at["icrs"].separation(at["galactic"]).deg > 1.0) & known["icrs"] & known["galactic"]
     if np.any(far):
-        such = f"GLON and GLAT of {np.sum(far)} of {len(table)} sources, such as {table['Source_Name'][far][0]},"
+        first = np.argmax(far)
+        example = str(table["Source_Name"][first]) or f"row {first + 1}"
+        such = f"GLON and GLAT of {np.sum(far)} of {len(table)} sources, such as {example},"
         text = f"{source}: {such} are more than a degree from RAJ2000 and DEJ2000"
         if np.mean(far) > 0.1:  # no few values
             raise CatalogError(f"{text}. Remove the wrong columns.")

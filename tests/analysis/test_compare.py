@@ -245,7 +245,7 @@ def test_refusals(labels, published):
         OtherList.of(published["Class", "RA"])
     with pytest.raises(CatalogError, match="'<Table>' has no column Klasse; it has Name, RA, DEC, Class"):
         OtherList.of(published, class_column="Klasse")
-    with pytest.raises(CatalogError, match="the column Class of '<Table>' does not hold numbers"):
+    with pytest.raises(CatalogError, match="'<Table>': column Class does not hold numbers"):
         OtherList.of(published, probability="Class")
     for ra, dec, word in (
         (["5.5", "5:30"], [1, 2], "sexagesimal"),

@@ -204,3 +204,22 @@ def test_the_command(xray, few_file, tmp_path):
     assert "columns of 'xray.csv': XFLUX, Unc_XFLUX" in " ".join(printed.split())
     done = run("classify", few_file, "--join", tmp_path / "labels.fits", *few)
     assert (done.returncode, "is an input" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("shifted", [0, 1, 20])
+def test_two_pairs_of_places_say_the_same(some, shifted):
+    """Galactic coordinates are places, and are compared with the others."""
+    taken = some.table["RAJ2000", "DEJ2000", "GLON", "GLAT"]
+    taken["X"] = np.arange(20.0)
+    galactic = Table(taken["GLON", "GLAT", "X"], copy=True)
+    taken["GLAT"][:shifted] *= -0.5
+    if shifted > 2:
+        with pytest.raises(CatalogError, match="GLON and GLAT of 20 of 20 sources, such as row 1"):
+            join(some, taken)
+        return
+    if shifted:
+        with pytest.warns(CatalogWarning, match="GLON and GLAT of 1 of 20 sources"):
+            joined = join(some, taken)
+    else:
+        joined = join(some, galactic)
+    np.testing.assert_array_equal(joined.table["X"], taken["X"])
