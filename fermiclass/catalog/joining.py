@@ -191,7 +191,9 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
     own_weights = np.ones(len(catalog)) if catalog.own_weights is None else catalog.own_weights.copy()
     for i, j in zip(matches.mine, matches.theirs, strict=True):
         own[i], own_weights[i] = words[j], weights[j] if words[j] else 1.0
-    counts = ", ".join(f"{word} {n}" for word, n in sorted(Counter(words[j] for j in matches.theirs).items()))
+    counts = ", ".join(
+        f"{word or '(none)'} {n}" for word, n in sorted(Counter(words[j] for j in matches.theirs).items())
+    )
     notes = (*catalog.notes, *matches.notes, f"labels of '{source}': {counts or 'none'}")
     brought = (*catalog.brought, Brought("labels", source, digest(plain)))
     return dataclasses.replace(

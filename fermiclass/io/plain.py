@@ -18,7 +18,7 @@ from astropy.table import Column, Table
 from astropy.units import Unit, UnrecognizedUnit
 from numpy.typing import NDArray
 
-EMPTY = ("", "-", "--", "nan", "na", "n/a", "#n/a", "<na>", "none", "null", "*")  #: Texts of no number.
+EMPTY = ("", "-", "--", "nan", "na", "n/a", "#n/a", "<na>", "none", "null", "*")  #: Texts of no value.
 
 
 def plain_table(table: Table) -> Table:
@@ -76,16 +76,16 @@ def text_of(item: Any) -> str:
 
 
 def texts(column: Any) -> NDArray[np.str_]:
-    """Return a column as texts without blanks at their ends."""
+    """Return a column as texts without blanks at their ends, empty where they stand for nothing."""
     data = np.char.strip(np.asarray(column).astype(str))
-    return np.where(data == "--", "", data)  # what is masked, as a text of gammapy
+    return np.where(np.isin(np.char.lower(data), EMPTY), "", data)
 
 
 def numbers(data: NDArray[Any]) -> NDArray[np.float64]:
     """Return numbers, or texts of numbers, in double precision, NaN for an empty one. Raises ValueError for others."""
     if data.dtype.kind == "U":
-        data = np.where(np.isin(np.char.lower(np.char.strip(data)), EMPTY), "nan", data)
-    return data.astype(np.float64)
+        data = np.where(np.isin(np.char.lower(np.char.strip(data)), EMPTY), "nan", np.char.replace(data, "−", "-"))
+    return np.array(data.tolist() if data.dtype.kind == "U" else data, np.float64)
 
 
 def plain_column(data: Any, unit: Any, description: str | None, ucd: str | None) -> Column:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
 from fermiclass.io import FloatArray
+from fermiclass.io.plain import texts
 from fermiclass.nimgp.names import UNCERTAINTY_PREFIX as UNCERTAINTY_PREFIX
 
 DEFAULT_LABEL = "CLASS"  #: Column of the label in the feature tables that ``fermiclass features`` writes.
@@ -85,6 +86,8 @@ def refuse(wrong: NDArray[np.bool_], values: NDArray[Any], why: str, start: int,
 def plain_values(values: NDArray[Any], name: str, *, as_label: bool = False) -> NDArray[Any]:
     """Return text without trailing blanks, or numbers in this machine's byte order; a label is text or a whole number.
 
+    A label such as nan or null is none.
+
     Raises RowsError if the values are something else.
     """
     if values.dtype.kind in "OT" and all(isinstance(value, str) for value in values.tolist()):
@@ -92,7 +95,7 @@ def plain_values(values: NDArray[Any], name: str, *, as_label: bool = False) -> 
     if values.dtype.kind == "S":
         values = np.char.decode(values, "utf-8", "replace")
     if values.dtype.kind == "U":
-        return np.char.rstrip(np.asarray(values))
+        return texts(values) if as_label else np.char.rstrip(np.asarray(values))
     if values.ndim == 1 and values.dtype.kind in ("biu" if as_label else "biuf"):
         return values.astype(values.dtype.newbyteorder("="))
     expected = "text, or whole numbers without missing ones" if as_label else "numbers or text"

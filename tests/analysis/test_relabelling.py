@@ -130,3 +130,12 @@ def test_the_command(sed, few_file, tmp_path):
     run_well("report", tmp_path / "labels.fits", "-o", tmp_path / "labels.html")
     run_well("train", few_file, *arguments, "-o", tmp_path / "model")
     run_well("classify", few_file, "--model", tmp_path / "model", "-o", tmp_path / "again.fits")
+
+
+def test_an_empty_word_is_no_label(few):
+    """It is counted as none, and its source stays as it was."""
+    table = Table({"name": few.names[:4], "label": ["psr", "", "nan", "NULL"]})
+    made = relabel(few, table)
+    assert made.notes[-1].endswith("(none) 3, psr 1")
+    grouping = few.grouping("default")
+    assert made.labels(grouping)[1:].tolist() == few.labels(grouping)[1:].tolist()

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from astropy.io import fits
+from astropy.table import Table
 
+from fermiclass import open_rows, write_table
 from fermiclass.errors import RowsError
 from fermiclass.rows import FITSRows, ParquetRows
 from tests.rows.conftest import FEATURES, NAMES, Data, write_fits, write_parquet
@@ -159,3 +161,13 @@ def test_memory_of_fits_is_flat(tmp_path, scaled):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[2] < 1.1 * peaks[1]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "fits"])
+def test_a_word_for_nothing_is_no_label(tmp_path, ending):
+    words = ["psr", "nan", "NaN", "null", "", "None", "bll"]
+    table = Table({"x": np.arange(7.0), "CLASS": words})
+    path = tmp_path / f"rows.{ending}"
+    write_table(table, path)
+    chunk = open_rows(path, ["x"], label="CLASS").read(0, 7)
+    assert chunk.labelled.tolist() == [True, *[False] * 5, True]
