@@ -158,7 +158,7 @@ class Explanation:
 def explain(
     model: CatalogModel,
     catalog: Catalog,
-    name: str,
+    name: str | int,
     *,
     train_on: Catalog | None = None,
     class_priors: str | GroupPriors | None = None,
@@ -188,7 +188,7 @@ def explain(
     catalog
         The catalogue with the source.
     name
-        One of the source's names; see :func:`fermiclass.catalog.source_names.find_source`.
+        One of the source's names; see :func:`fermiclass.catalog.source_names.find_source`. Or its row, from 0.
     train_on
         The training catalogue of the model; by default `catalog`.
     class_priors, class2
@@ -210,7 +210,7 @@ def explain(
     ClassError
         When the class priors are unknown, or do not fit the model's classes.
     """
-    row = find_source(catalog, name)
+    row = find_source(catalog, name) if isinstance(name, str) else name
     training_catalog = catalog if train_on is None else train_on
     training = _training_sources(model, training_catalog)
     source = in_bins_of(catalog[[row]], training_catalog.release.name, training_catalog)

@@ -45,7 +45,7 @@ def find_source(catalog: Catalog, name: str) -> int:
     of an earlier 4FGL release and of an extended source; the names in other gamma-ray catalogues and of a second
     association (ASSOC_FGL, ASSOC_FHL, ASSOC_TEV, ASSOC_GAM1, ASSOC2); the gamma-ray names without their catalogue; the
     first word of all these names. Last, a name of an earlier list, such as ``1FGL J1104.4+3812``, stands for the only
-    source within 0.3 degrees of its position, with a `CatalogWarning`.
+    source within 0.3 degrees of its position, with a `CatalogWarning`; and ``row 3`` for the third row.
 
     Raises SourceError when no source or more than one source has the name. The message gives the nearest names, or all
     such sources.
@@ -66,11 +66,17 @@ def find_source(catalog: Catalog, name: str) -> int:
                 CatalogWarning,
                 stacklevel=2,
             )
+    if not len(found) and (numbered := re.fullmatch(r"row([1-9]\d*)", wanted)):
+        found = np.arange(len(catalog))[int(numbered[1]) - 1 :][:1]
     if len(found) == 1:
         return int(found[0])
     if not len(found):
         raise SourceError(_unknown(catalog, name, wanted, columns))
     candidates = [describe_source(catalog, int(row)) for row in found[:_MOST_SHOWN]]
+    if len({*catalog.names[found]}) < len(found):  # rows tell them apart
+        places = np.column_stack([catalog.column(name)[found] for name in ("RAJ2000", "DEJ2000")]).tolist()
+        at = [f" at {ra:.3f}, {dec:+.3f} deg" if np.isfinite(ra + dec) else "" for ra, dec in places]
+        candidates = [f"row {row + 1}{place}" for row, place in zip(found[:_MOST_SHOWN], at, strict=False)]
     more = f", and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
     raise SourceError(f"'{name}' can be {len(found)} sources: {'; '.join(candidates)}{more}. Give one of these.")
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from fermiclass import read_sources
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.catalog.source_names import find_source
 from fermiclass.errors import SourceError
@@ -118,3 +119,12 @@ def test_an_unknown_name_gives_the_nearest(dr4, name, message):
 def test_a_primary_association_goes_before_a_secondary():
     assert find_source(make_up_catalog(["", "bll"], ASSOC1=["", "A 1"], ASSOC2=["A 1", ""]), "a1") == 1
     assert find_source(make_up_catalog(["", "bll"], ASSOC2=["A 1", ""]), "a1") == 0
+
+
+def test_rows_tell_sources_of_one_name_apart():
+    catalog = read_sources([{"name": "aba"[k], "ra": 10.0, "dec": k + 1.0, "TS": 50.0} for k in range(3)])
+    with pytest.raises(SourceError, match=r"2 sources: row 1 at 10.000, \+1.000 deg; row 3 at 10.000, \+3.000 deg\."):
+        find_source(catalog, "a")
+    assert [find_source(catalog, name) for name in ("b", "row 3", "Row 1")] == [1, 2, 0]
+    with pytest.raises(SourceError, match="is called 'row 4'"):
+        find_source(catalog, "row 4")
