@@ -25,7 +25,7 @@ _NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def sexagesimal(table: Table, *, short: bool = False) -> tuple[list[str], list[str]]:
-    """Return RAJ2000 as 21:12:32.1 and DEJ2000 as -30:43:38, or shorter by the last digits; nan where unknown."""
+    """Return RAJ2000 as 21:12:32.1 and DEJ2000 as -30:43:38, or shorter by the last digits; empty where unknown."""
     from astropy import units as u
     from astropy.coordinates import SkyCoord  # a tenth of a second, which most commands do not need
 
@@ -35,7 +35,8 @@ def sexagesimal(table: Table, *, short: bool = False) -> tuple[list[str], list[s
     declination = at.dec.to_string(
         u.deg, sep=":", pad=True, alwayssign=True, fields=2 if short else 3, precision=None if short else 0
     )
-    return list(map(str, np.atleast_1d(right_ascension))), list(map(str, np.atleast_1d(declination)))
+    known = np.isfinite(ra + dec)
+    return tuple(np.where(known, texts, "").tolist() for texts in (right_ascension, declination))
 
 
 def angles(table: Table, name: str, most: float = 360.0) -> FloatArray:

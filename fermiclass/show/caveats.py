@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fermiclass.io.target_lists import angles
 from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY
 from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LASTS, STATUS, Labels
 
@@ -11,20 +12,27 @@ from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LASTS, STATUS, L
 MANY_VANISH = 0.2
 
 _OF_PRIORS = {
-    "selection": "AGN are corrected for how completely they are associated, by Galactic latitude and significance "
-    "(--class-priors trained: no correction).",
+    "selection": "AGN are corrected for how completely they are associated, by {} "
+    "(--class-priors trained: no correction){}.",
     "unknown selection": "How completely AGN are associated is not known here: the odds of AGN against other sources "
     "are those of the training sources.",
     "given": "The class priors are given, on the assumption that every source is of one of these classes.",
 }
 
+#: Quantities that may correct AGN: column, and how the JSON of the priors shows that it does.
+_CORRECTING = {"Galactic latitude": ("GLAT", '"intercept"'), "significance": ("Signif_Avg", '"slope": -')}
+
 
 def caveats(about: Labels) -> list[str]:
     """Return sentences on the class priors of labels if they are corrected, on sources that vanish, and on flags."""
     way = str(about.meta.get(WAY_KEY))
-    if way == "selection" and "intercept" not in str(about.meta.get(NUMBERS_KEY)):
-        way = "unknown selection"
-    of_priors = [_OF_PRIORS[way]] if way in _OF_PRIORS else []
+    numbers = str(about.meta.get(NUMBERS_KEY))
+    used = {words: column for words, (column, shown) in _CORRECTING.items() if shown in numbers}
+    way = "unknown selection" if way == "selection" and not used else way
+    lacking = np.asarray(about.table[STATUS]) == "unassociated"
+    lacking &= np.isnan(np.sum([angles(about.table, column, np.inf) for column in used.values()], axis=0))
+    rest = f", but for {lacking.sum()} without a value of these" if lacking.any() else ""
+    of_priors = [_OF_PRIORS[way].format(" and ".join(used), rest)] if way in _OF_PRIORS else []
     if share := about.meta.get("also_share"):
         of_priors.append(f"Classes of your own: {share:g} of the unassociated sources are expected (--also-share).")
     return [*of_priors, lasting_caveat(about), _flag_caveat(about)]

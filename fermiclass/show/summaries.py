@@ -241,8 +241,8 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
     first, lines = ranking[:rows], []
     for row, ra, dec in zip(first, *sexagesimal(first, short=True), strict=True):
         radius = 60.0 * row["Conf_95_SemiMajor"] if "Conf_95_SemiMajor" in ranking.colnames else np.nan
-        within = f"{radius:.1f}" if np.isfinite(radius) else ""
-        cells = [str(row["Source_Name"]), ra, dec, within, f"{row['GLAT']:+.1f}", f"{row['Signif_Avg']:.1f}"]
+        numbers = ((radius, ".1f"), (row["GLAT"], "+.1f"), (row["Signif_Avg"], ".1f"))
+        cells = [str(row["Source_Name"]), ra, dec, *(format(x, form) if np.isfinite(x) else "" for x, form in numbers)]
         cells += [of_class or str(row["PRED_CLASS"]), shown(row[score if is_probability else "P_MAX"]).replace(" ", "")]
         cells += [] if is_probability else [f"{row[score]:.3f}"]
         lines.append((*cells, f"{row[LASTS]:.2f}", row["LABEL_FLAGS"], row["FIRST_LIST"]))

@@ -59,7 +59,9 @@ def test_a_position_that_is_none(labels, capsys):
     labels["RAJ2000"][0] = np.inf
     labels["DEJ2000"][:4] = [91.0, -1e30, np.inf, np.nan]
     print_followup(followup(labels[:4]))
-    assert capsys.readouterr().out.split().count("nan") == 5  # a right ascension and four declinations
+    printed = capsys.readouterr().out
+    assert "nan" not in printed
+    assert all(name in printed for name in labels["Source_Name"][:4])
 
 
 @pytest.mark.parametrize("width", [50, 60, 70, 80])
@@ -166,3 +168,13 @@ def test_figure(evaluation, tmp_path):
 def test_a_correction_is_named_only_where_there_is_one(labels, prior, words):
     labels.meta |= {"class_priors": "selection", "priors": json.dumps(prior.to_dict())}
     assert words in caveats(Labels(labels))[0]
+
+
+@pytest.mark.parametrize(("prior", "missing"), [((-0.7, 1.5, -0.4), 2), ((0.0, 1.5, -0.4), 1), ((-0.7,), 1)])
+def test_sources_without_a_value_are_not_corrected(labels, prior, missing):
+    """Only a value that the correction needs is missed, and only of unassociated sources."""
+    bare = np.flatnonzero(labels["STATUS"] == "unassociated")
+    labels["GLAT"][bare[0]] = labels["Signif_Avg"][bare[1]] = np.nan
+    labels["GLAT"][np.flatnonzero(labels["STATUS"] != "unassociated")[0]] = np.nan
+    labels.meta |= {"class_priors": "selection", "priors": json.dumps(SelectionPrior(*prior).to_dict())}
+    assert f"but for {missing} without a value of these" in caveats(Labels(labels))[0]
