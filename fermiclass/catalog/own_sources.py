@@ -26,7 +26,7 @@ from fermiclass.catalog.classes import CLASS_CODES
 from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.own_entries import tables_of
 from fermiclass.catalog.plausibility import EXPECTED, convert_units, take_implausible_as_missing, wrap_longitudes
-from fermiclass.catalog.releases import REQUIRED_COLUMNS, CatalogWarning, Release
+from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, CatalogWarning, Release, recognise
 from fermiclass.catalog.time_bins import BINS, in_bins_of
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io import FloatArray
@@ -90,9 +90,12 @@ def read_sources(
         set(REQUIRED_COLUMNS) <= set(table.colnames) or "cds-name" in map(str.lower, map(str, table.meta))
     )
     if of_release and not columns and variability_bins is None:
-        if {"CLASS", "CLASS1"}.isdisjoint(table.colnames):  # sources to label
-            table = Table(table, copy=False)
-            table["CLASS1"] = ""
+        table = Table(table, copy=False)
+        release, _ = recognise({key.upper(): value for key, value in table.meta.items()}, table.colnames, len(table))
+        there = {name.lower() for name in (*table.colnames, *map(release.renamed.get, table.colnames)) if name}
+        for name in release.required if release in RELEASES else ("CLASS1",):  # sources to label need none
+            if there.isdisjoint(own.NAMES.get(name, (name.lower(),))):
+                table[name] = "" if name in own.TEXTS else np.nan
         return reading.read_catalog(table) if path is None else reading.as_catalog(table, path, sha256)
     tables = tables_of(table)
     if not any(places for _, places in tables):

@@ -15,6 +15,8 @@ from fermiclass.catalog.plausibility import EXPECTED
 from fermiclass.errors import CatalogError
 from fermiclass.features import known_features
 from fermiclass.features.inputs import Band
+from fermiclass.io.plain import EMPTY
+from tests.conftest import slim_path
 
 ROW = {
     "name": "mine", "ra": 83.6, "dec": 22.0, "TS": 64.0, "flux1000": 1e-9, "flux1000_err": 1e-10,
@@ -345,7 +347,7 @@ def test_a_word_that_is_no_class_is_none(name):
     catalog = read_sources([ROW | {name: word} for word in words])
     assert catalog.classes.tolist() == [""] * 7 + ["bcu", "psr", "unk"]
     assert catalog.is_target(catalog.grouping("default")).tolist() == [True] * 8 + [False, True]
-    assert "no class code for 6 sources, which have no class: ?, None, UNASSOCIATED" in catalog.notes[-1]
+    assert "no class code for 5 sources, which have no class: ?, UNASSOCIATED, bll?" in catalog.notes[-1]
     numbers = read_sources(Table([ROW | {name: k} for k in range(2)]))
     assert numbers.classes.tolist() == ["", ""]
 
@@ -661,3 +663,26 @@ def test_sources_in_any_form_are_the_same():
         read_sources(ROW | {f"flux_band_{k}": 1e-9 for k in range(8)})
     with pytest.raises(CatalogError, match="different lengths"):
         read_sources({"name": ["a", "b"], "PL_Index": [2.0]})
+
+
+@pytest.mark.parametrize("release", ["3FGL", "4FGL-DR1", "4FGL-DR4"])
+@pytest.mark.filterwarnings("ignore:.*no usable value")
+def test_some_columns_of_a_release_are_of_this_release(release):
+    """With its header the release is known, whatever columns are left; a column under another name is still refused."""
+    whole = Table.read(slim_path(release), hdu=1)[:50]
+    some = whole["Source_Name", "RAJ2000", "DEJ2000", "Signif_Avg", "Flux1000", "Unc_Flux1000"]
+    found, expected = read_sources(some), read_catalog(whole)
+    assert found.release == expected.release
+    for name in ("GLAT", "Signif_Avg", "Flux1000", "Unc_Flux1000"):
+        np.testing.assert_allclose(found.column(name), expected.column(name), rtol=1e-3)
+    some.rename_column("RAJ2000", "ra")
+    with pytest.raises(CatalogError, match="lacks columns: RAJ2000"):
+        read_sources(some)
+
+
+@pytest.mark.parametrize("word", EMPTY)
+def test_a_word_for_nothing_is_neither_name_nor_class(word):
+    catalog = read_sources([ROW, ROW | {"name": word, "class": word.upper()}])
+    assert catalog.names.tolist() == ["mine", "row 2"]
+    assert catalog.classes.tolist() == ["", ""]
+    assert not any("no class code" in note for note in catalog.notes)
