@@ -97,22 +97,17 @@ class CatalogModel:
 
         A source whose label stands for several classes is of each by their shares: the fixed point of EM.
         """
-        return self._shares({label for label in self._learned if label not in self.classes})
+        return self._shares()
 
-    @property
-    def _learned(self) -> dict[str, float]:
-        """Weights of the training sources of each label."""
+    def _shares(self, labels: Collection[str] | None = None) -> FloatArray:
+        """Return the shares in the weights of the training sources of one class and of other labels, by default all."""
         learned: dict[str, float] = {}
         for word, count in self.provenance.training_counts.items():
             label, _, weight = word.partition("@")
             learned[label] = learned.get(label, 0.0) + count * float(weight or 1.0)
-        return learned
-
-    def _shares(self, labels: Collection[str]) -> FloatArray:
-        """Return the shares in the weights of the training sources of one class and of these other labels."""
-        learned = self._learned
         counts = np.array([learned.get(name, np.nan) for name in self.classes])
-        sets = {label: np.isin(self.classes, label.split("|")) for label in labels}
+        others = [label for label in learned if label not in self.classes and (labels is None or label in labels)]
+        sets = {label: np.isin(self.classes, label.split("|")) for label in others}
         shares = counts / counts.sum()
         for _ in range(_EM_STEPS):
             of_sets = [learned[label] * inside * shares / shares[inside].sum() for label, inside in sets.items()]
@@ -163,7 +158,7 @@ class CatalogModel:
         p_agn[bare] = p[:, of_agn].sum(axis=1)
         members = self.grouping.members
         of_one = [k for k, names in self.grouping.sets.items() if set.intersection(*(set(members[n]) for n in names))]
-        shares = self._shares(set(self._learned).intersection(of_one))
+        shares = self._shares(of_one)
         share = shares[of_agn].sum() / shares[~self._is_own].sum()
         selection = SelectionPrior.fit(catalog, p_agn, share / (1.0 - share))
         corrected = p * selection.ratios(catalog[bare], self.grouping, self.classes)

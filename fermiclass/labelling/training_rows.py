@@ -46,12 +46,6 @@ def training_rows(
                 f"needed (found: {found}). Leave the class out or merge it with another (--classes), lower "
                 "--min-significance, or learn from another catalogue (--train-on)."
             )
-    table = _with_guesses(catalog, table, grouping, guess)
-    return table[table.labelled]
-
-
-def _with_guesses(catalog: Catalog, table: FeatureTable, grouping: ClassGrouping, guess: float) -> FeatureTable:
-    """Return a table with the labels of soft Galactic sources, and with the weight of labels that are guesses."""
     codes = catalog.classes[table.rows]
     guessed = np.isin(codes, CHANCE_CODES) & np.isin(table.y, list(grouping.sets))
     covers_all = {*CLASS_CODES} <= {*UNCERTAIN_CLASSES}.union(*grouping.members.values())
@@ -59,4 +53,5 @@ def _with_guesses(catalog: Catalog, table: FeatureTable, grouping: ClassGrouping
     no_pulsar = "|".join(np.array(grouping.names)[~grouping.within("pulsar", grouping.names)])
     own = False if catalog.own_labels is None else (catalog.own_labels != "")[table.rows]
     weight = np.where((guessed | soft) & ~own, guess, table.weight)
-    return replace(table, y=np.where(soft & ~own, no_pulsar, table.y), weight=weight)
+    table = replace(table, y=np.where(soft & ~own, no_pulsar, table.y), weight=weight)
+    return table[table.labelled]

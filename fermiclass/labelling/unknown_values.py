@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from fermiclass.features import FeatureTable
 from fermiclass.io import FloatArray
 from fermiclass.nimgp.domain import TrainingDomain
-
-if TYPE_CHECKING:
-    from fermiclass.nimgp.prediction.prediction import Prediction
+from fermiclass.nimgp.prediction.prediction import Prediction, entropy_of
 
 COMPANIONS = 32  #: Number of training sources that stand for the population.
 
@@ -129,7 +127,7 @@ def average(weights: FloatArray, prediction: Prediction, ratios: FloatArray | No
         weights = weights / weights.sum(axis=1, keepdims=True)
     mean = np.einsum("nk,nkc->nc", weights, P)
     second = np.einsum("nk,nkc->nc", weights, P**2 + std**2)
-    entropy = _entropy(mean)
+    entropy = entropy_of(mean)
 
     def over(values: FloatArray) -> FloatArray:
         return np.asarray(np.sum(weights * values.reshape(n, K), axis=1))
@@ -153,9 +151,5 @@ def doubted(prediction: Prediction, in_doubt: NDArray[np.bool_], shares: FloatAr
     """
     either = 0.5 * prediction.probabilities + 0.5 * shares
     P = np.where(in_doubt[:, None], either, prediction.probabilities)
-    entropy = np.where(in_doubt, _entropy(P), prediction.entropy)
+    entropy = np.where(in_doubt, entropy_of(P), prediction.entropy)
     return replace(prediction, probabilities=P, entropy=entropy)
-
-
-def _entropy(P: FloatArray) -> FloatArray:
-    return np.asarray(-np.sum(P * np.log(np.maximum(P, 1e-300)), axis=-1))

@@ -28,10 +28,10 @@ from fermiclass.nimgp.likelihoods.base import ClassLikelihood, Likelihood
 from fermiclass.nimgp.likelihoods.named import make_likelihood, of_given_labels
 from fermiclass.nimgp.modules import SIGMOID, Beta, Module, Parameter, parameters_of
 from fermiclass.nimgp.names import LEARNED
-from fermiclass.nimgp.outputs import Outputs
 from fermiclass.nimgp.posterior import SparsePosterior
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import Settings
+from fermiclass.nimgp.targets import Outputs
 
 _OF_WRONG_LABELS = (1.0, 9.0)  # parameters of the Beta prior of ρ (Hernández-Lobato et al. 2011, section 2)
 
@@ -112,7 +112,7 @@ def build_model(
 ) -> NoisyInputGP:
     """Compose an untrained classifier from the settings; see :func:`compose_model` for Z and other options.
 
-    `sets` are the classes that each label may stand for (:class:`fermiclass.nimgp.label_sets.LabelTable`); None if each
+    `sets` are the classes that each label may stand for (:class:`fermiclass.nimgp.targets.LabelTable`); None if each
     label is a class.
     """
     num_draws = 2 * settings.training.draw_pairs

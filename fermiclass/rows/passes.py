@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
 from fermiclass.io import FloatArray
-from fermiclass.nimgp.label_sets import MOST_CLASSES
+from fermiclass.nimgp.targets import MOST_CLASSES
 from fermiclass.rows.chunk import Chunk, Rows, join, read_in_order
 
 #: A pool of rows, and the indices of each of its batches, ``(batches, batch_size)``.

@@ -17,10 +17,10 @@ from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.likelihoods.outputs import make_output_likelihood, quantile_given, quantiles_of_draws
 from fermiclass.nimgp.model import build_output_model
 from fermiclass.nimgp.names import METHODS, RESPONSES
-from fermiclass.nimgp.outputs import Outputs
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.prediction.predictor import ResponsePredictor
 from fermiclass.nimgp.settings import RegressorSettings
+from fermiclass.nimgp.targets import Outputs
 from tests.nimgp.conftest import SEED, D, M, N, perturbed
 
 own, kernels = gpflow.likelihoods, gpflow.kernels

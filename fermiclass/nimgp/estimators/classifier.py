@@ -16,9 +16,9 @@ from fermiclass.nimgp.estimators.fitting import fit_classes, fit_together
 from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, SparseGP, new_rows, training_rows
 from fermiclass.nimgp.estimators.preparation import Rows, labelled_rows
 from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
-from fermiclass.nimgp.label_sets import has_label
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import HyperOptions, InputOptions, Settings, TrainingOptions
+from fermiclass.nimgp.targets import has_label
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.prediction.prediction import Prediction
@@ -326,11 +326,6 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         refuse_after_fork()
         check_is_fitted(self)
         return self.fitted_.blocks(*new_rows(self, X, X_var, ensure_all_finite="allow-nan"), ratio)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def fit_copies(estimator: NIMGPClassifier, parts: Sequence[Mapping[str, Any]]) -> list[NIMGPClassifier]:

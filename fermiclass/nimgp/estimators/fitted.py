@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.label_sets import LabelTable
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
-from fermiclass.nimgp.outputs import Outputs
 from fermiclass.nimgp.prediction.first_order import FirstOrderPredictor, in_numpy
 from fermiclass.nimgp.processes import is_broken_fork, refuse_after_fork
 from fermiclass.nimgp.settings import Settings
+from fermiclass.nimgp.targets import LabelTable, Outputs
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.model import NoisyInputGP

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fermiclass.nimgp.arrays import align_columns, part_frame
 from fermiclass.nimgp.estimators.preparation import refuse_rescaled
-from fermiclass.nimgp.label_sets import has_label
+from fermiclass.nimgp.targets import has_label
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.fitted import Fitted
@@ -181,6 +181,11 @@ class SparseGP(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")  # the last thing that fit sets
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 def wrong_label_probabilities(right: np.ndarray, y: Any, classes: np.ndarray, rate: float) -> np.ndarray:

@@ -13,10 +13,9 @@ from threadpoolctl import threadpool_limits
 from fermiclass.nimgp.arrays import mean_and_scale, without_outliers
 from fermiclass.nimgp.estimators.fitted import Fitted, Scaling
 from fermiclass.nimgp.inputs.prior import InputPrior
-from fermiclass.nimgp.label_sets import LabelTable, has_label
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
-from fermiclass.nimgp.outputs import Outputs
 from fermiclass.nimgp.settings import FOLDS, Settings
+from fermiclass.nimgp.targets import LabelTable, Outputs, has_label
 
 _MAX_BY_FRACTION = 100
 _ENOUGH = 20_000  # number of rows for k-means; more rows take longer and hardly improve the centres

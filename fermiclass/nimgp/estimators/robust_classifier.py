@@ -18,8 +18,8 @@ from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import Rules
 from fermiclass.nimgp.ep.posterior import EPPredictor
 from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, new_rows, training_rows
-from fermiclass.nimgp.label_sets import LabelTable, has_label
 from fermiclass.nimgp.settings import Number, check_setting
+from fermiclass.nimgp.targets import LabelTable, has_label
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.prediction.prediction import Prediction

@@ -13,9 +13,9 @@ from fermiclass.nimgp.estimators.fitted import Fitted
 from fermiclass.nimgp.estimators.fitting import fit_prepared
 from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, SparseGP, new_rows, training_rows
 from fermiclass.nimgp.estimators.preparation import measured_rows, prepare
-from fermiclass.nimgp.outputs import check_outputs
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import HyperOptions, InputOptions, RegressorSettings, TrainingOptions
+from fermiclass.nimgp.targets import check_outputs
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.training.loop import TrainingState
@@ -230,8 +230,3 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         check_is_fitted(self)
         inputs = self.fitted_.inputs(*new_rows(self, X, X_var, **_UNKNOWN))
         return getattr(self.fitted_.predictor, what)(*inputs, *rest, num_draws=self.fitted_.num_draws)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

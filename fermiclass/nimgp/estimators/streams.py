@@ -15,9 +15,9 @@ from fermiclass.nimgp.errors import LabelsError
 from fermiclass.nimgp.estimators.fitted import Fitted, Scaling
 from fermiclass.nimgp.estimators.fitting import Progress, fit_prepared
 from fermiclass.nimgp.estimators.preparation import Prepared, inducing_points, input_prior, random_seed
-from fermiclass.nimgp.label_sets import LabelTable
 from fermiclass.nimgp.names import PER_SOURCE
 from fermiclass.nimgp.settings import FOLDS, Settings
+from fermiclass.nimgp.targets import LabelTable
 
 BATCH_SIZE = 1024  #: Number of rows in a step, if the settings do not give one.
 

@@ -153,7 +153,7 @@ def antithetic_draws(latent: LatentMoments, num_draws: int, seed: tf.Tensor) -> 
 def one_hot(y: tf.Tensor, num_classes: int, dtype: tf.DType, sets: np.ndarray | None = None) -> tf.Tensor:
     """Ones where the label may stand for a class, shape (C, n) for labels (n,).
 
-    Without `sets` (K, C) every label is a class; see :class:`fermiclass.nimgp.label_sets.LabelTable`.
+    Without `sets` (K, C) every label is a class; see :class:`fermiclass.nimgp.targets.LabelTable`.
     """
     of_rows = tf.one_hot(y, num_classes, dtype=dtype) if sets is None else tf.gather(tf.constant(sets, dtype), y)
     return tf.linalg.matrix_transpose(of_rows)

@@ -107,7 +107,7 @@ def make_likelihood(
     """Make a likelihood by its name.
 
     Two classes share one latent function. None learns the ε of step, probit and logit. `sets` are those of
-    :class:`fermiclass.nimgp.label_sets.LabelTable`.
+    :class:`fermiclass.nimgp.targets.LabelTable`.
     """
     if name in NAMED:
         return NAMED[name](num_classes, sets=sets)

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.from_gpflow import GPflowLikelihood, OrderedProbit, Softplus
 from fermiclass.nimgp.kernels import Scales
-from fermiclass.nimgp.outputs import Outputs
+from fermiclass.nimgp.targets import Outputs
 
 _NOISE_VARIANCE = 0.3  # initial noise variance of standardised outputs
 _LEAST_SCALE, _LEAST_WIDTH = 1e-6, 1e-3  # smallest scale and width of this noise

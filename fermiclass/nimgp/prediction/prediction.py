@@ -35,6 +35,11 @@ def join(blocks: Sequence[Prediction]) -> Prediction:
     return Prediction(*(np.concatenate([getattr(b, field.name) for b in blocks]) for field in fields(Prediction)))
 
 
+def entropy_of(p: np.ndarray) -> np.ndarray:
+    """Return the entropies of probabilities, ``(n, C)``, in nats, ``(n,)``."""
+    return np.asarray(-np.sum(p * np.log(np.maximum(p, 1e-300)), axis=1))
+
+
 def of_moments(
     diagnosis: Callable[[], str],
     mean: np.ndarray,
@@ -55,7 +60,7 @@ def of_moments(
         )
     # Rounding and quadrature leave small errors: sums differ from 1, differences of entropies may be below 0.
     probabilities = (mean / mean.sum(axis=0)).T
-    entropy = -np.sum(probabilities * np.log(np.maximum(probabilities, 1e-300)), axis=1)
+    entropy = entropy_of(probabilities)
     given_x = entropy if entropy_given_x is None else entropy_given_x.astype(float)
     std = np.sqrt(np.maximum(second.T - probabilities**2, 0.0))
     information = np.maximum(given_x - entropy_given_f, 0.0)

@@ -10,8 +10,8 @@ from scipy.stats import norm
 from fermiclass.nimgp.from_gpflow import GPflowLikelihood, OrderedProbit
 from fermiclass.nimgp.likelihoods.integrals import log_expectation
 from fermiclass.nimgp.likelihoods.outputs import make_output_likelihood
-from fermiclass.nimgp.outputs import Outputs
 from fermiclass.nimgp.posterior import LatentMoments
+from fermiclass.nimgp.targets import Outputs
 
 own = gpflow.likelihoods
 

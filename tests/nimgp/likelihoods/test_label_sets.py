@@ -6,12 +6,12 @@ import tensorflow as tf
 
 from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.inputs.models import Batch
-from fermiclass.nimgp.label_sets import LabelTable
 from fermiclass.nimgp.likelihoods.named import NOISE_VARIANCE, make_likelihood, of_given_labels
 from fermiclass.nimgp.model import build_model
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.settings import Settings
+from fermiclass.nimgp.targets import LabelTable
 from fermiclass.rows import ArrayRows, fit_rows
 from tests.nimgp.conftest import SEED
 from tests.nimgp.likelihoods.definitions import EPSILON, PROBABILITIES
