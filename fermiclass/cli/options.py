@@ -157,34 +157,28 @@ def _add(context: click.Context, handler: logging.Handler, level: int) -> None:
     context.find_root().call_on_close(remove)
 
 
-verbose_option = click.option(
-    "-v",
-    "--verbose",
-    count=True,
-    expose_value=False,
-    callback=_to_standard_error,
-    help="Print each stage on standard error; -vv prints more.",
-)
-log_option = click.option(
-    "--log",
-    type=click.Path(path_type=Path),
-    metavar="FILE.log",
-    expose_value=False,
-    callback=_to_file,
-    help="Append each stage, warning and error to a file, with times.",
-)
-debug_option = click.option(
-    "--debug",
-    is_flag=True,
-    expose_value=False,
-    callback=lambda context, parameter, value: context.meta.update({DEBUG: value}),
-    help="Show the traceback of an error.",
-)
+_hidden_option = partial(click.option, expose_value=False)  # the command does not get it
 common_options = _options(
     click.option("--quiet", is_flag=True, help="Print errors and warnings only."),
-    verbose_option,
-    log_option,
-    debug_option,
+    _hidden_option(
+        *("-v", "--verbose"),
+        count=True,
+        callback=_to_standard_error,
+        help="Print each stage on standard error; -vv prints more.",
+    ),
+    _hidden_option(
+        "--log",
+        type=FILE,
+        metavar="FILE.log",
+        callback=_to_file,
+        help="Append each stage, warning and error to a file, with times.",
+    ),
+    _hidden_option(
+        "--debug",
+        is_flag=True,
+        callback=lambda context, parameter, value: context.meta.update({DEBUG: value}),
+        help="Show the traceback of an error.",
+    ),
 )
 
 classes_option = click.option(
@@ -208,16 +202,13 @@ features_option = click.option(
 #: ``--min-significance``. What it limits differs between commands.
 significance_option = partial(click.option, "--min-significance", type=float, metavar="S")
 
-class_options = _options(classes_option, significance_option(help="Learn from sources with Signif_Avg above S only."))
-feature_options = _options(features_option, class_options)
+feature_options = _options(
+    features_option, classes_option, significance_option(help="Learn from sources with Signif_Avg above S only.")
+)
 
 config_option = file_option(
     "--config", metavar="FILE.toml", help="Recipe to start from: a file that --save-config wrote."
 )
-save_config_option = file_option(
-    "--save-config", metavar="FILE.toml", help="Write the recipe, to repeat the labels with --config."
-)
-
 also_share_option = click.option(
     "--also-share",
     type=float,
@@ -239,7 +230,7 @@ model_options = _options(
     ),
     recipe_seed_option,
     config_option,
-    save_config_option,
+    file_option("--save-config", metavar="FILE.toml", help="Write the recipe, to repeat the labels with --config."),
     click.option("--paper", is_flag=True, help="Settings of Villacampa-Calvo et al. (2021), where none are given."),
 )
 
@@ -251,22 +242,6 @@ def _columns(text: str) -> dict[str, str]:
     return {standard.strip(): given.strip() for standard, _, given in pairs}
 
 
-columns_option = click.option(
-    "--columns",
-    metavar="A=a,B=b",
-    type=_columns,
-    help="Columns A, B ... of the catalogue by their names in a table of your own, such as Flux1000=flux. Usual names, "
-    "and those of fermipy and gammapy, are known.",
-)
-
-bins_option = click.option(
-    "--variability-bins",
-    "bins",
-    type=click.IntRange(min=2),
-    metavar="N",
-    help="Number of time bins of Variability_Index in a table of your own; without it this column is left out.",
-)
-
 join_option = file_option(
     "--join",
     "joined",
@@ -274,22 +249,6 @@ join_option = file_option(
     multiple=True,
     help="Bring columns from another table, by Source_Name or by position in the error ellipse, such as XFLUX and "
     "Unc_XFLUX for --features galactic,ln_XFLUX.",
-)
-
-labels_option = file_option(
-    "--labels",
-    "own_labels",
-    metavar="FILE",
-    help="Learn from labels of your own in place of classes, by Source_Name or position: columns label and, if you "
-    "like, weight. A label is a class of --classes, or several, such as bll|fsrq.",
-)
-
-
-also_option = file_option(
-    "--also",
-    metavar="FILE",
-    help="Learn from further sources, too: any table with error bars and a column class, which may be a class that no "
-    "catalogue has.",
 )
 
 
@@ -345,9 +304,42 @@ def _gathered(kind: type[Any], name: str, *options: Decorator) -> Decorator:
     return decorate
 
 
-#: The options of :class:`BroughtIn`, and those for catalogues alone; the command gets ``brought``.
-brought_to_catalog_options = _gathered(BroughtIn, "brought", join_option, labels_option, also_option)
-brought_options = _gathered(BroughtIn, "brought", columns_option, bins_option, join_option, labels_option, also_option)
+_of_tables = (
+    join_option,
+    file_option(
+        "--labels",
+        "own_labels",
+        metavar="FILE",
+        help="Learn from labels of your own in place of classes, by Source_Name or position: columns label and, if you "
+        "like, weight. A label is a class of --classes, or several, such as bll|fsrq.",
+    ),
+    file_option(
+        "--also",
+        metavar="FILE",
+        help="Learn from further sources, too: any table with error bars and a column class, which may be a class that "
+        "no catalogue has.",
+    ),
+)
+#: The options of :class:`BroughtIn`, those for catalogues alone first; the command gets ``brought``.
+brought_to_catalog_options = _gathered(BroughtIn, "brought", *_of_tables)
+brought_options = _gathered(
+    *(BroughtIn, "brought"),
+    click.option(
+        "--columns",
+        metavar="A=a,B=b",
+        type=_columns,
+        help="Columns A, B ... of the catalogue by their names in a table of your own, such as Flux1000=flux. Usual "
+        "names, and those of fermipy and gammapy, are known.",
+    ),
+    click.option(
+        "--variability-bins",
+        "bins",
+        type=click.IntRange(min=2),
+        metavar="N",
+        help="Number of time bins of Variability_Index in a table of your own; without it this column is left out.",
+    ),
+    *_of_tables,
+)
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,26 @@ class Softmax(ClassLikelihood):
         return f - tf.reduce_logsumexp(f, axis=-2, keepdims=True)
 
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log E_q p(y | f)``, shape (n,)."""
-        log_weights, f = self._draws(latent, seed)
-        return _log_mean_softmax(f, one_hot(y, self.num_classes, f.dtype, self.sets), log_weights)
+        """``log E_q p(y | f)``, shape (n,). The first derivatives are right, and there are no second ones.
+
+        The derivative by f^c at one draw is ``w (own_c / Σ_{own} exp f − 1 / Σ exp f) exp f^c``, where w is the share
+        of the draw in the mean, and own are the classes of the row. The automatic derivative has several times as many
+        operations on S · C · n numbers.
+        """
+        log_weights, f = self._draws(latent, seed)  # (S, 1) and (S, C, n)
+        own = one_hot(y, self.num_classes, f.dtype, self.sets)
+        # A class that is further below the largest than numbers reach stays there, with the gradient of its
+        # probability.
+        least = 0.9 * float(np.log(np.finfo(f.dtype.as_numpy_dtype).tiny))
+        fixed = tf.stop_gradient(f)
+        e = tf.exp(tf.maximum(fixed - tf.reduce_max(fixed, axis=-2, keepdims=True), least))
+        of_all, of_own = tf.reduce_sum(e, axis=-2), tf.reduce_sum(own * e, axis=-2)
+        joint = log_weights + tf.math.log(of_own / of_all)
+        log_mean = tf.reduce_logsumexp(joint, axis=0)
+        w = tf.exp(joint - log_mean)
+        slope = (own * (w / of_own)[:, None] - (w / of_all)[:, None]) * e
+        # A sum that is 0 and has these derivatives: TensorFlow never forgets the graphs of a `tf.custom_gradient`.
+        return log_mean + tf.reduce_sum(slope * (f - fixed), axis=[0, 1])
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """``mean_y − E_q log Σ_c exp(f^c)``, shape (n,): only the second term needs draws."""
@@ -40,29 +57,6 @@ class Softmax(ClassLikelihood):
         own = one_hot(y, self.num_classes, latent.mean.dtype)
         normaliser = tf.reduce_logsumexp(antithetic_draws(latent, self.num_draws, seed), axis=-2)
         return tf.reduce_sum(own * latent.mean, axis=-2) - tf.reduce_mean(normaliser, axis=0)
-
-
-def _log_mean_softmax(f: tf.Tensor, own: tf.Tensor, log_weights: tf.Tensor) -> tf.Tensor:
-    """Return the logarithm of the mean of ``Σ_{c in own} softmax(f)_c``, ``(n,)``, for f (S, C, n).
-
-    The first derivatives are right, and there are no second ones. That by f^c at one draw is
-    ``w (own_c / Σ_{own} exp f − 1 / Σ exp f) exp f^c``, where w is the share of the draw in the mean: the automatic
-    derivative has several times as many operations on S · C · n numbers.
-
-    `own`: ones for the classes of each row, ``(C, n)``.
-    `log_weights`: logarithms of the weights of the draws, ``(S, 1)``.
-    """
-    # A class that is further below the largest than numbers reach stays there, with the gradient of its probability.
-    least = 0.9 * float(np.log(np.finfo(f.dtype.as_numpy_dtype).tiny))
-    fixed = tf.stop_gradient(f)
-    e = tf.exp(tf.maximum(fixed - tf.reduce_max(fixed, axis=-2, keepdims=True), least))
-    of_all, of_own = tf.reduce_sum(e, axis=-2), tf.reduce_sum(own * e, axis=-2)
-    joint = log_weights + tf.math.log(of_own / of_all)
-    log_mean = tf.reduce_logsumexp(joint, axis=0)
-    w = tf.exp(joint - log_mean)
-    slope = (own * (w / of_own)[:, None] - (w / of_all)[:, None]) * e
-    # A sum that is 0 and has these derivatives: TensorFlow never forgets the graphs of a `tf.custom_gradient`.
-    return log_mean + tf.reduce_sum(slope * (f - fixed), axis=[0, 1])
 
 
 class SoftmaxBound(Softmax):
