@@ -56,10 +56,7 @@ class Census:
     def interval(self, group: str, classes: Sequence[str], *, level: float = 0.9) -> tuple[float, float, float]:
         """Return the mean and the ends of the interval of the number of a group's sources of any of the classes.
 
-        Raises
-        ------
-        ClassError
-            When the census has no such group or class.
+        Raises ClassError when the census has no such group or class.
         """
         unknown = [name for name in classes if name not in self.classes]
         if group not in self.groups or unknown:

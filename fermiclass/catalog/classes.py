@@ -192,10 +192,8 @@ class ClassGrouping:
 
         :meth:`fermiclass.Catalog.grouping` also knows the item ``default``: :func:`with_default`.
 
-        Raises
-        ------
-        ClassError
-            When the text is malformed, names an unknown class or a class twice, or has fewer than two groups.
+        Raises ClassError when the text is malformed, names an unknown class or a class twice, or has fewer than two
+        groups.
         """
         if isinstance(spec, ClassGrouping):
             return spec
@@ -248,10 +246,7 @@ class ClassGrouping:
     def label_of(self, word: str) -> str:
         """Return the label that a word stands for: a group, a class code, or several of them with ``|`` between.
 
-        Raises
-        ------
-        ClassError
-            When it is none of these, or stands for no group.
+        Raises ClassError when it is none of these, or stands for no group.
         """
         groups = {name.lower(): name for name in self.names}
         found: list[str] = []

@@ -150,10 +150,7 @@ def baseline_method(name: str, seed: int = 0) -> Method:
     against msp where the catalogue tells them apart. Suffixes of `OPEN_INPUTS` and then of `OPEN_TRAININGS` say from
     what: ``'forest+lat:spiders'``.
 
-    Raises
-    ------
-    ValueError
-        When there is no such baseline, or its package is not installed.
+    Raises ValueError when there is no such baseline, or its package is not installed.
     """
     return baseline_methods([name], seed=seed)[0]
 

@@ -100,10 +100,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
 
     The format is known by the content of the file. '-' is standard input.
 
-    Raises
-    ------
-    CatalogError
-        If the file is missing, damaged, or does not hold a table.
+    Raises CatalogError if the file is missing, damaged, or does not hold a table.
     """
     source = Path(path)
     return parse_table(read_bytes(source), source)

@@ -41,8 +41,7 @@ def sky_map(
     confidence
         (n,) probability of that class, such as P_MAX; None for full colours.
     names
-        The C classes of the legend in order; by default those that occur. The palest colour means a probability of
-        1/C.
+        The C classes of the legend in order; by default those that occur. The palest colour means a probability of 1/C.
     projection
         Projection of new Axes: ``'aitoff'``, ``'mollweide'`` or ``'hammer'``.
     size

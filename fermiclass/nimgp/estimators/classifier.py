@@ -278,10 +278,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
     def restore(self, weights: Mapping[str, np.ndarray], classes: Any) -> Self:
         """Use ``weights_`` and ``classes_`` of a fitted classifier with the same settings.
 
-        Raises
-        ------
-        ValueError
-            When they do not fit the settings or each other, or have values that are not possible.
+        Raises ValueError when they do not fit the settings or each other, or have values that are not possible.
         """
         settings = Settings(**self.get_params(deep=False))
         return self._adopt(Fitted.from_arrays(settings, np.asarray(classes), weights))

@@ -185,8 +185,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
         X_var
             Noise variances of X, ``(n, D)``, or covariances, ``(n, D, D)``; None for exact inputs.
         return_std
-            Whether to return standard deviations too. They take 1,024 (N² + N D) operations for each source
-            with X_var.
+            Whether to return standard deviations too. They take 1,024 (N² + N D) operations for each source with X_var.
 
         Returns
         -------

@@ -132,10 +132,7 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
             content, weights = regressor.fitted_.settings.to_json(), regressor.weights_
             same = NIMGPRegressor(**RegressorSettings.from_json(content).params()).restore(weights)
 
-        Raises
-        ------
-        ValueError
-            When they do not fit the parameters or each other, or have values that are not possible.
+        Raises ValueError when they do not fit the parameters or each other, or have values that are not possible.
         """
         settings = RegressorSettings(**self.get_params(deep=False))
         return self._adopt(Fitted.from_arrays(settings, None, weights))

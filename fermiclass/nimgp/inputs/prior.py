@@ -57,8 +57,7 @@ class InputPrior:
         """Deconvolve: fit the mixture of the noiseless inputs to noisy observations.
 
         Expectation maximisation of ``Σ_i log Σ_k w_k N(x̃_i | m_k, Σ_k + V_i)`` (Bovy, Hogg & Roweis 2011, Annals of
-        Applied Statistics 5, 1657). With responsibilities r_ik and the posterior N(b_ik, B_ik) of x_i in
-        component k::
+        Applied Statistics 5, 1657). With responsibilities r_ik and the posterior N(b_ik, B_ik) of x_i in component k::
 
             w_k ← mean_i r_ik,    m_k ← Σ_i r_ik b_ik / Σ_i r_ik,
             Σ_k ← Σ_i r_ik [(b_ik − m_k)(b_ik − m_k)ᵀ + B_ik] / Σ_i r_ik
