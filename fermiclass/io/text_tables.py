@@ -51,8 +51,8 @@ def from_text(content: bytes, *, is_csv: bool = False) -> Table:
 
     The separator is a comma, semicolon, tab or bar; beside the others a number may have a decimal comma. Lines that
     begin with # before the names of the columns are comments, unless the last one has the names; below them, lines of #
-    without a separator, and rows without any value, are left out. Units, if any, stand between the names and a line of
-    dashes, as VizieR writes them.
+    with fewer separators, and rows without any value, are left out. Units, if any, stand between the names and a line
+    of dashes, as VizieR writes them.
 
     Raises any error of astropy, and ValueError, where there is no table.
     """
@@ -73,8 +73,9 @@ def from_text(content: bytes, *, is_csv: bool = False) -> Table:
     if above.count(separator) == bare[0].count(separator) and any(map(_NUMBER.fullmatch, bare[0].split(separator))):
         start -= 1
         lines[start] = above
+    width = bare[0].count(separator)
     dashes = next((k for k in range(start + 1, min(start + 4, len(lines))) if _DASHES.fullmatch(lines[k])), start)
-    rows = [x for x in lines[dashes + 1 :] if x.strip(f"{separator} ") and (separator in x or not x.startswith("#"))]
+    rows = [x for x in lines[dashes + 1 :] if x.strip(f"{separator} ") and (x.count(separator) >= width or x[0] != "#")]
     form = {"format": "tab", "comment": "\0"} if separator == "\t" else {"format": "csv", "delimiter": separator}
     table = ascii.read("\n".join([lines[start], *rows, ""]), **form)
     units = lines[dashes - 1].split(separator) if dashes > start + 1 else []

@@ -107,3 +107,11 @@ def test_other_files_are_told_what_can_be_read(content, words, tmp_path):
     with pytest.raises(CatalogError, match=words) as caught:
         read_table(tmp_path / "t.dat")
     assert "again" not in str(caught.value)
+
+
+def test_a_comment_may_have_separators(tmp_path):
+    """Below the names a line of # is a comment, unless it has as many separators as they have."""
+    (tmp_path / "t.csv").write_text("name,ra,dec\n# odd, but real\na,1,2\n#b,3,4\n")
+    table = read_table(tmp_path / "t.csv")
+    assert table["name"].tolist() == ["a", "#b"]
+    assert table["ra"].tolist() == [1, 3]
