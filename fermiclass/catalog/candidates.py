@@ -322,13 +322,13 @@ def _categories(table: Table) -> tuple[tuple[str, ...], FloatArray, str]:
     flux = np.asarray(table[names["flux"]]) if "flux" in names else np.empty(0)
     if flux.dtype.kind not in "fiu" or np.isfinite(flux).sum() < _WITH_FLUX:
         return ("",), np.ones((len(table), 1)), ""
-    error = np.asarray(table[names["unc_flux"]], float) if "unc_flux" in names else np.zeros(len(table))
     from scipy.special import ndtr
 
-    edges = np.nanquantile(flux, (1 / 3, 2 / 3))
+    error = np.asarray(table[names["unc_flux"]], float) if "unc_flux" in names else np.zeros(len(table))
+    flux = np.where(np.isfinite(flux), flux, np.nan)
+    edges = low, high = np.nanquantile(flux, (1 / 3, 2 / 3))
     error = np.maximum(np.nan_to_num(error), 1e-9 * np.nanmax(np.abs(flux)))
     above = ndtr((flux[:, None] - edges) / error[:, None])
     above[~np.isfinite(flux)] = (2 / 3, 1 / 3)
     membership = np.stack([1.0 - above[:, 0], above[:, 0] - above[:, 1], above[:, 1]], axis=1)
-    shown = f"flux below {edges[0]:.3g}, up to {edges[1]:.3g}, above"
-    return ("faint", "middle", "bright"), membership, f"categories: {shown}"
+    return ("faint", "middle", "bright"), membership, f"categories: flux below {low:.3g}, up to {high:.3g}, above"

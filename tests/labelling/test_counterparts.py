@@ -257,6 +257,9 @@ def test_a_flux_makes_categories_with_its_error():
     drawn = flux[:, None] + rng.normal(0, 0.4, (300, 20_000))
     share = np.stack([(np.digitize(drawn, edges) == k).mean(axis=1) for k in range(3)], axis=1)
     assert candidates.membership == pytest.approx(share, abs=0.02)
+    endless = objects(ra, dec, flux=np.append(flux[1:], np.inf), flux_err=error)
+    none = objects(ra, dec, flux=np.append(flux[1:], np.nan), flux_err=error)
+    assert endless.membership == pytest.approx(none.membership)
 
 
 def test_claims_are_capped():
