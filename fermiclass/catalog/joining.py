@@ -9,12 +9,12 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
-from astropy.table import Table
+from astropy.table import Column, Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
-from fermiclass.catalog.other_list import RADIUS, OtherList, place_of
+from fermiclass.catalog.other_list import RADIUS, OtherList, numbers_of, place_of
 from fermiclass.catalog.own_columns import own_names
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.catalog.source_names import position_in_name
@@ -113,6 +113,9 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
     brought, columns = [], {}
     clash: dict[str, NDArray[np.bool_]] = {}
     names = own_names(plain.colnames)
+    for name, standard in names.items():  # an error that is left out would be taken for none
+        if plain[name].dtype.kind == "U" and standard != name and plain[_quantity(standard)].dtype.kind in "fiu":
+            plain[name] = plain_column(numbers_of(plain[name], name, f"'{source}'"), plain[name].unit, None, None)
     units = {standard: plain[name].unit for name, standard in names.items()}
     for name, standard in names.items():
         column, before = plain[name], result[standard] if standard in result.colnames else None
@@ -177,11 +180,10 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
     column = next((there[name] for name in ("label", "class", "class1", "type") if name in there), None)
     if column is None:
         raise CatalogError(f"'{source}' has no column of labels, named label, class or type; it has {plain.colnames}.")
-    weight = next((plain[there[name]] for name in ("weight", "probability") if name in there), np.ones(len(plain)))
-    try:
-        weights = np.asarray(weight, float)
-    except ValueError:
-        weights = np.zeros(len(plain))
+    weight = next(
+        (plain[there[name]] for name in ("weight", "probability") if name in there), Column(np.ones(len(plain)))
+    )
+    weights = numbers_of(weight, "", f"'{source}'")
     if weights.ndim != 1 or not np.all((weights > 0) & (weights <= 1)):
         raise CatalogError(f"'{source}' has weights that are not in (0, 1]. Correct them, or leave the rows out.")
     words = texts(plain[column]).tolist()

@@ -223,3 +223,12 @@ def test_two_pairs_of_places_say_the_same(some, shifted):
     else:
         joined = join(some, galactic)
     np.testing.assert_array_equal(joined.table["X"], taken["X"])
+
+
+def test_errors_of_text_are_numbers_or_refused(some):
+    """An error bar that is left out would be taken for none."""
+    table = Table({"name": some.names[:2], "X": [1.0, 2.0], "X_err": ["0.5", "--"]})
+    np.testing.assert_array_equal(join(some, table).table["Unc_X"][:2], [0.5, np.nan])
+    table["X_err"] = ["10%", "5%"]
+    with pytest.raises(CatalogError, match=r"column X_err does not hold numbers .*'10%'"):
+        join(some, table)

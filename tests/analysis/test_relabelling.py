@@ -111,7 +111,7 @@ def test_a_label_that_is_repeated_counts_once(few):
 @pytest.mark.parametrize(
     ("columns", "error", "word"),
     [
-        *(({"label": ["bll"], "weight": [weight]}, CatalogError, "weights") for weight in (2.0, "high", [1.0, 0.5])),
+        *(({"label": ["bll"], "weight": [weight]}, CatalogError, "weight") for weight in (2.0, "high", [1.0, 0.5])),
         ({"colour": ["bll"]}, CatalogError, "no column of labels"),
         ({"label": ["quasar"]}, ClassError, "quasar"),
     ],
