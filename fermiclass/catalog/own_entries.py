@@ -14,7 +14,7 @@ from fermiclass.catalog.flux_points import band_fluxes
 from fermiclass.catalog.own_columns import COVARIANCE, ERRORS, NAMES, REFERENCE, VALUES
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError, in_one_line
-from fermiclass.io.plain import plain_column
+from fermiclass.io.plain import from_frame, plain_column
 
 _SKY_COORDS = ("position", "coord", "skycoord")  #: Names of a `SkyCoord`.
 #: Names, in small letters, of what one source has one value of. A dictionary with a list under one has columns.
@@ -68,8 +68,7 @@ def _as_table(source: Any) -> Table | None:
         repeated = sorted(set(map(str, source.columns[source.columns.duplicated()])))
         if repeated:
             raise CatalogError(f"columns are there more than once: {', '.join(repeated)}. Rename them.")
-        frame = source.set_axis([*map(str, source.columns)], axis=1)
-        return Table.from_pandas(frame, index=frame.index.name not in (None, *frame))
+        return from_frame(source)
     if isinstance(source, np.ndarray) and source.dtype.names:
         return Table(np.atleast_1d(source))
     if isinstance(getattr(source, "table", None), Table) and not isinstance(source, Row):  # a catalogue of gammapy

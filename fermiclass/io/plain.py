@@ -26,7 +26,7 @@ def plain_table(table: Table) -> Table:
 
     Raises TypeError if a column holds anything else.
     """
-    table = table if isinstance(table, Table) else Table.from_pandas(table)
+    table = table if isinstance(table, Table) else from_frame(table)
     plain = Table(meta={str(key): plain_value(value) for key, value in table.meta.items()})
     for name in table.colnames:
         column = table[name]
@@ -36,6 +36,15 @@ def plain_table(table: Table) -> Table:
         about = column.info
         plain[name] = plain_column(data, about.unit, about.description, (about.meta or {}).get("ucd"))
     return plain
+
+
+def from_frame(frame: Any) -> Table:
+    """Return a frame of pandas as a table, with the named levels of its index; an index of texts is that of names."""
+    frame = frame.set_axis([*map(str, frame.columns)], axis=1)
+    if frame.index.names == [None] and frame.index.inferred_type == "string":
+        frame = frame.rename_axis("name")
+    levels = [name for name in frame.index.names if name not in (None, *frame)]
+    return Table.from_pandas(frame.reset_index(levels) if levels else frame)
 
 
 def _plain_data(column: Any) -> NDArray[Any]:

@@ -686,3 +686,13 @@ def test_a_word_for_nothing_is_neither_name_nor_class(word):
     assert catalog.names.tolist() == ["mine", "row 2"]
     assert catalog.classes.tolist() == ["", ""]
     assert not any("no class code" in note for note in catalog.notes)
+
+
+@pytest.mark.parametrize("levels", [["name"], ["name", "ra"], [None]])
+def test_the_index_of_a_frame_has_names(levels):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame([ROW | {"name": name} for name in "abc"])
+    indexed = frame.set_index(levels) if levels[0] else frame.set_index("name").rename_axis(None)
+    assert_same(read_sources(indexed), read_sources(frame))
+    assert read_sources(indexed).names.tolist() == ["a", "b", "c"]
+    assert list(indexed.index.names) == levels
