@@ -26,12 +26,14 @@ _NAMES = (
     "source_name", "4fgl", "source_name_4fgl", "4fgl_name", "name_4fgl", "4fgl-dr4", "4fgl-dr3", "4fgl-dr2", "fgl",
     "name", "source", "assoc_4fgl", "psrj", "jname", "psr", "psrb", "bname", "id",
 )  # fmt: skip
-RA_NAMES = ("raj2000", "_raj2000", "ra", "ra_deg", "radeg", "ra_j2000", "ra_icrs", "_ra", "rajd", "raj")
-DEC_NAMES = (
-    "dej2000", "_dej2000", "dec", "de", "dec_deg", "de_deg", "dedeg", "decj2000", "dec_j2000", "de_icrs", "dec_icrs",
-    "_dec", "_de", "decjd", "decj",
-)  # fmt: skip
-LON_NAMES, LAT_NAMES = ("glon", "lii"), ("glat", "bii")
+#: Usual names of places on the sky.
+PLACE_NAMES: dict[str, tuple[str, ...]] = {
+    "RAJ2000": ("raj2000", "_raj2000", "ra", "ra_deg", "radeg", "ra_j2000", "ra_icrs", "_ra", "rajd", "raj"),
+    "DEJ2000": ("dej2000", "_dej2000", "dec", "de", "dec_deg", "de_deg", "dedeg", "decj2000", "dec_j2000", "de_icrs",
+                "dec_icrs", "_dec", "_de", "decjd", "decj"),
+    "GLON": ("glon", "lii"),
+    "GLAT": ("glat", "bii"),
+}  # fmt: skip
 _CLASSES = ("pred_class", "class", "class1", "type", "classification", "cl")  #: Labels have CLASS1, too.
 
 #: The part of a gamma-ray name that says where the source is, such as J0007.0+7303.
@@ -92,35 +94,27 @@ class OtherList:
         """
         if not 0 < radius <= 10:
             raise CatalogError(f"radius={radius:g} is not valid: give degrees above 0, at most 10")
-        found = {
-            "name": _column(table, source, name, _NAMES),
-            "RAJ2000": _column(table, source, ra, RA_NAMES),
-            "DEJ2000": _column(table, source, dec, DEC_NAMES),
-            "GLON": _column(table, source, None, LON_NAMES),
-            "GLAT": _column(table, source, None, LAT_NAMES),
-            "classes": _column(table, source, class_column, _CLASSES),
-            "probability": _column(table, source, probability, ()),
-        }
-        there = {each for each in PLACES if found[each] is not None}
-        is_galactic = {"GLON", "GLAT"} <= there
-        if found["name"] is None and not (is_galactic or {"RAJ2000", "DEJ2000"} <= there):
+        usual = {"name": _NAMES, **PLACE_NAMES, "classes": _CLASSES, "probability": ()}
+        given = {"name": name, "RAJ2000": ra, "DEJ2000": dec, "classes": class_column, "probability": probability}
+        found = {x: each for x in usual if (each := _column(table, source, given.get(x), usual[x])) is not None}
+        words = {x: texts(table[found[x]]) for x in ("name", "classes") if x in found}
+        places = Table({"Source_Name": words.get("name", np.full(len(table), ""))})
+        for each in (each for each in PLACES if each in found):
+            places[each] = numbers_of(table[found[each]], each, f"'{source}'", in_degrees=True)
+        if {"GLON", "GLAT"} <= found.keys():
+            fill_places(places, f"'{source}'")
+        if "name" not in found and not {*PLACES[:2]} <= {*places.colnames}:
             raise CatalogError(
                 f"'{source}' has neither a column of names nor of positions that is known by its name; it has "
                 f"{', '.join(table.colnames[:8])}. Call it {_NAMES[0]}, or ra and dec (in compare: --name, --ra)."
             )
-        names = np.full(len(table), "") if found["name"] is None else texts(table[found["name"]])
-        places = Table(
-            {"Source_Name": names} | {x: numbers_of(table[found[x]], x, f"'{source}'", in_degrees=True) for x in there}
-        )
-        if is_galactic:
-            fill_places(places, f"'{source}'")
         return cls(
             source,
-            names,
+            np.asarray(places["Source_Name"]),
             angles(places, "RAJ2000"),
             angles(places, "DEJ2000"),
-            None if found["classes"] is None else texts(table[found["classes"]]),
-            None if found["probability"] is None else numbers_of(table[found["probability"]], "", f"'{source}'"),
+            words.get("classes"),
+            numbers_of(table[found["probability"]], "", f"'{source}'") if "probability" in found else None,
             radius,
         )
 

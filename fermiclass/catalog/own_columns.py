@@ -12,7 +12,7 @@ import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.catalog.other_list import DEC_NAMES, LAT_NAMES, LON_NAMES, RA_NAMES, numbers_of
+from fermiclass.catalog.other_list import PLACE_NAMES, numbers_of
 from fermiclass.catalog.plausibility import EXPECTED
 from fermiclass.catalog.reading import USUAL
 from fermiclass.catalog.releases import RAW_COLUMNS
@@ -33,10 +33,7 @@ _LIMIT_NAMES = ("{}_ul", "{}_ul95", "ul_{}", "{}_upper_limit")
 #: HEASARC. The first that is there is taken.
 NAMES: dict[str, tuple[str, ...]] = {
     "Source_Name": ("source_name", "name", "source", "src_name", "4fgl", "psrj", "jname"),
-    "RAJ2000": RA_NAMES,
-    "DEJ2000": DEC_NAMES,
-    "GLON": LON_NAMES,
-    "GLAT": LAT_NAMES,
+    **PLACE_NAMES,
     "Conf_95_SemiMajor": ("conf_95_semimajor", "pos_r95", "r95", "semi_major_axis_95", "amaj95"),
     "Conf_95_SemiMinor": ("conf_95_semiminor", "semi_minor_axis_95", "amin95"),
     "Conf_95_PosAng": ("conf_95_posang", "position_angle_95"),

@@ -193,7 +193,9 @@ def _as_catalog(
 ) -> Catalog:
     """Return the rows of a table as sources with the columns of the catalogue. One that is `alone` needs a spectrum."""
     found = own.find_columns(given, said, shown, needed=alone)
-    reading.refuse_hard(given.colnames, texts(given[found["Source_Name"]]) if "Source_Name" in found else (), shown)
+    reading.refuse_hard(
+        [*given.colnames, *found], texts(given[found["Source_Name"]]) if "Source_Name" in found else (), shown
+    )
     clean, notes = Table(), []
     for name, original in found.items():
         column, (unit, ucd) = given[original], reading.USUAL.get(name, (None, None))
@@ -203,7 +205,7 @@ def _as_catalog(
         of_text = name in reading.USUAL and column.dtype.kind == "U"  # positions, which are degrees now
         given_unit = None if of_text else column.unit
         clean[name] = plain_column(data, given_unit or usual or unit, column.description, ucd)
-        taken = f", taken as {usual}" if expected and column.unit is None else ""
+        taken = f", taken as {usual}" if expected and column.unit is None and not of_text else ""
         if original != name or where or taken:
             notes.append(f"{name} = {original}{where}{taken}")
     for name, standard in own.own_names(given.colnames).items():

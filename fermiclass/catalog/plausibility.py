@@ -70,6 +70,14 @@ EXPECTED |= {
     "cov_alpha_beta": Expected("", -10.0, 10.0, -10.0, 10.0, positive=False),
 }
 
+#: Pairs of columns: what the first is as the second tells it, least and largest ratio of both, and from which value on
+#: they count. For a photon of Flux1000, all but the faintest sources of 4FGL have 2 to 1000 GeV of Energy_Flux100.
+_RELATED = (
+    ("Signif_Avg", "TS", np.sqrt, 0.5, 2.0, 3.0),
+    ("LP_SigCurv", "delta_TS", np.sqrt, 0.5, 2.0, 3.0),
+    ("Energy_Flux100", "Flux1000", lambda flux: 1.602e-3 * flux, 1.9, 1e3, 0.0),
+)
+
 PLACES = ("RAJ2000", "DEJ2000", "GLON", "GLAT")  #: Columns of angles on the sky.
 _FEW = 20  # fewer sources than this have no meaningful median
 _MOST_NAMED = 5
@@ -91,7 +99,7 @@ def convert_units(table: Table, source: str) -> None:
         if found is None or found == wanted:
             continue
         if isinstance(found, UnrecognizedUnit):
-            _warn(f"{source}: column {name} is in '{found}', an unknown unit: taken as {_shown(wanted)}")
+            _warn(f"{source}: column {name} is in '{found}', an unknown unit: taken as {str(wanted) or 'none'}")
             continue
         if "ph" in EXPECTED[name].unit and found.is_equivalent(wanted / photon):
             _warn(f"{source}: column {name} is in {found}, without photons: taken as {found * photon}")
@@ -100,27 +108,21 @@ def convert_units(table: Table, source: str) -> None:
             factor = found.to(wanted)
         except UnitConversionError as error:
             raise CatalogError(
-                f"{source}: column {name} is in {_shown(found)}, expected {_shown(wanted)}. Correct it, or its unit."
+                f"{source}: column {name} is in {str(found) or 'no unit'}, expected {str(wanted) or 'no unit'}. "
+                "Correct it, or its unit."
             ) from error
         table[name].unit = wanted
         _set(table, name, np.asarray(table[name]) * factor)
         if not np.isclose(factor, 1.0, rtol=1e-12, atol=0.0):
-            _warn(f"{source}: column {name} is in {found}: converted to {_shown(wanted)}")
-
-
-def _shown(unit: Any) -> str:
-    return str(unit) or "no unit"
+            _warn(f"{source}: column {name} is in {found}: converted to {wanted}")
 
 
 def check_values(table: Table, source: str) -> None:
     """Take impossible values as missing, in place, and warn of implausible ones. Longitudes become 0 to 360 degrees.
 
-    Warns
-    -----
-    CatalogWarning
-        When most values of a column are unusable, when all are the same, or when their median is outside the expected
-        range: then its unit is in doubt, and its values stay. When single values are impossible. Angles have a range in
-        any unit, and impossible ones never stay.
+    Warns with CatalogWarning when most values of a column are unusable, when all are the same, or when their median is
+    outside the expected range: then its unit is in doubt, and its values stay; and when single values are impossible.
+    Angles have a range in any unit, and impossible ones never stay.
     """
     for name in (name for name in table.colnames if name in EXPECTED):
         values, expected = np.asarray(table[name], np.float64), EXPECTED[name]
@@ -148,12 +150,9 @@ def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
 
     A column with an implausible median goes as a whole: its unit, or its sign, is in doubt. A single value is
     implausible at ten times the highest usual median, and at half the lowest one (or 1 below it, if the column may have
-    values that are not positive).
+    values that are not positive). So are values of two columns that contradict each other (:data:`_RELATED`).
 
-    Warns
-    -----
-    CatalogWarning
-        For each such column.
+    Warns with CatalogWarning for each such column.
     """
     in_doubt = np.zeros(len(table), bool)
     for name in sorted((name for name in table.colnames if name in EXPECTED), key=lambda name: "_UL" in name):
@@ -175,6 +174,19 @@ def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
                 f"{values[odd].flat[0]:.3g}{unit}: taken as not known. Check its unit and its sign"
             )
             _set(table, name, np.where(odd, np.nan, values))
+    for one, other, told, least, most, start in (each for each in _RELATED if {*each[:2]} <= {*table.colnames}):
+        values, others = (np.asarray(table[name], np.float64) for name in (one, other))
+        with np.errstate(invalid="ignore"):
+            should_be = told(others)
+            odd = ((values < least * should_be) | (values > most * should_be)) & (np.maximum(values, should_be) > start)
+        if np.any(odd):
+            in_doubt |= odd
+            _warn(
+                f"{source}: {one} and {other} contradict each other for {_sources(int(odd.sum()))}, such as "
+                f"{values[odd][0]:.3g} and {others[odd][0]:.3g}: both are taken as not known. Check what they are"
+            )
+            for name in {one, other, f"{one}_UL", f"{other}_UL"} & {*table.colnames}:
+                _set(table, name, np.where(odd, np.nan, table[name]))
     return in_doubt
 
 

@@ -22,6 +22,7 @@ from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import digest
 from fermiclass.catalog.plausibility import check_texts, check_values, convert_units
 from fermiclass.catalog.releases import BAND_EDGES, CatalogWarning, Release, UnknownReleaseWarning, recognise
+from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.files import read_bytes
 from fermiclass.io.fits_tables import hdu_table
@@ -43,6 +44,7 @@ USUAL = {
 }
 _TEXT_COLUMNS = ("Source_Name", "CLASS1")
 _SECOND = ("ASSOC2", "CLASS2")
+_HARD = re.compile(r"([123]FHL|[1-9]?e?HWC|[1-9]?LHAASO|HESS|VER|MAGIC|TeV)\s*J\d", re.IGNORECASE)
 _NUMBERED = re.compile(r"(.*_Band(?:_UL)?)_(\d+)")
 _OWN = "To label sources of your own, name a catalogue to learn from (--train-on)."
 _REMEDY = f"Use a 4FGL release from the Fermi Science Support Center, such as 4FGL-DR4 (gll_psc_v35.fit). {_OWN}"
@@ -132,15 +134,15 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
 
 
 def refuse_hard(columns: Collection[str], names: Iterable[str], source: str) -> None:
-    """Raise CatalogError for 1FHL, 2FHL and 3FHL, by columns that they alone have, or by names without a Flux1000."""
+    """Raise CatalogError for 1FHL to 3FHL and TeV lists, by columns that they alone have, or names without Flux1000."""
     small = {name.lower(): name for name in columns}
     hard = {small[name] for name in ("hep_energy", "flux10_30gev") if name in small}
-    hard |= {name[:4].upper() for name in names if re.match(r"[123]FHL\s*J", name, re.I) and "flux1000" not in small}
+    hard |= {found[1] for name in names if "flux1000" not in small and (found := _HARD.match(name))}
     if hard:
         raise CatalogError(
-            f"{source} has {' and '.join(sorted(hard))}, as 1FHL, 2FHL and 3FHL do: fluxes and indices above 10 or 50 "
-            "GeV are not those of 4FGL, from which models learn. Label 4FGL-DR4 in its place: it has most of these "
-            "sources, with their names in ASSOC_FHL."
+            f"{source} has {' and '.join(sorted(hard))}, as lists above 10 GeV do: fluxes and indices are not those of "
+            "4FGL, from which models learn. Label 4FGL-DR4 in its place: it has most sources of 3FHL, with their names "
+            "in ASSOC_FHL, and many of TeV lists."
         )
 
 
@@ -208,25 +210,34 @@ def _as_flags(data: NDArray[Any], source: str) -> NDArray[Any]:
 def fill_places(table: Table, source: str) -> None:
     """Fill GLON and GLAT from RAJ2000 and DEJ2000 where they are not known, and these from those.
 
-    Where both are known and more than a degree apart, the former are missing. Raises CatalogError if these are many.
+    Where both are known and more than a degree apart, the former are missing. Raises CatalogError if these are many, or
+    the places in many names are more than a degree away.
     """
     from astropy.coordinates import SkyCoord
 
     columns = {"galactic": ("GLON", "GLAT"), "icrs": ("RAJ2000", "DEJ2000")}
-    nothing = np.full(len(table), np.nan)
-    places = {x: [np.array(table.columns.get(name, nothing), float) for name in columns[x]] for x in columns}
-    known = {frame: np.isfinite(lon) & (np.abs(lat) <= 90.0) for frame, (lon, lat) in places.items()}
-    at = {x: SkyCoord(*np.where(known[x], places[x], 0.0), unit="deg", frame=x) for x in columns}
-    far = (at["icrs"].separation(at["galactic"]).deg > 1.0) & known["icrs"] & known["galactic"]
-    if np.any(far):
-        first = np.argmax(far)
-        example = str(table["Source_Name"][first]) or f"row {first + 1}"
-        such = f"GLON and GLAT of {np.sum(far)} of {len(table)} sources, such as {example},"
-        text = f"{source}: {such} are more than a degree from RAJ2000 and DEJ2000"
-        if np.mean(far) > 0.1:  # no few values
-            raise CatalogError(f"{text}. Remove the wrong columns.")
-        warnings.warn(f"{text}: the former are taken as missing, and computed", CatalogWarning, stacklevel=4)
-        known["galactic"] &= ~far
+    places = {x: [np.array(table.columns.get(y, [np.nan] * len(table)), float) for y in columns[x]] for x in columns}
+    named = [(position_in_name(str(name)) or (np.nan, np.nan))[:2] for name in table["Source_Name"]]
+    places["named"] = [*np.reshape(named, (-1, 2)).T]
+    known = {x: np.isfinite(lon) & (np.abs(lat) <= 90.0) for x, (lon, lat) in places.items()}
+    ra, dec = np.abs(places["icrs"])[:, known["icrs"]]
+    if len(ra) >= 20 and np.all((ra < 2 * np.pi) & (dec < np.pi / 2)) and not known["galactic"].any():
+        raise CatalogError(f"{source}: RAJ2000 and DEJ2000 of all sources look like radians. Give their unit.")
+    frames = {"galactic": "galactic", "icrs": "icrs", "named": "icrs"}
+    at = {x: SkyCoord(*np.where(known[x], places[x], 0.0), unit="deg", frame=frame) for x, frame in frames.items()}
+    for one, what, done, remedy in (
+        ("galactic", "GLON and GLAT", "the former are taken as missing, and computed", "Remove the wrong columns"),
+        ("named", "the places in the names", "check them", "Check the columns, and their units"),
+    ):
+        far = (at["icrs"].separation(at[one]).deg > 1.0) & known["icrs"] & known[one]
+        if np.any(far):
+            first = np.argmax(far)
+            such = f"{far.sum()} of {len(table)} sources, such as {table['Source_Name'][first] or f'row {first + 1}'},"
+            text = f"{source}: {what} of {such} are more than a degree from RAJ2000 and DEJ2000"
+            if np.mean(far) > 0.1:  # no few values
+                raise CatalogError(f"{text}. {remedy}.")
+            warnings.warn(f"{text}: {done}", CatalogWarning, stacklevel=4)
+            known[one] &= ~far
     for frame, other in (("galactic", "icrs"), ("icrs", "galactic")):
         empty = known[other] & ~known[frame]
         if not np.any(empty) and {*columns[frame]} <= {*table.colnames}:

@@ -86,9 +86,7 @@ def refuse(wrong: NDArray[np.bool_], values: NDArray[Any], why: str, start: int,
 def plain_values(values: NDArray[Any], name: str, *, as_label: bool = False) -> NDArray[Any]:
     """Return text without trailing blanks, or numbers in this machine's byte order; a label is text or a whole number.
 
-    A label such as nan or null is none.
-
-    Raises RowsError if the values are something else.
+    A label such as nan or null is none. Raises RowsError if the values are something else.
     """
     if values.dtype.kind in "OT" and all(isinstance(value, str) for value in values.tolist()):
         values = values.astype(str)

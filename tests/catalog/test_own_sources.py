@@ -313,7 +313,7 @@ def test_curvature_from_its_test():
 @pytest.mark.filterwarnings("ignore:.*implausible")
 def test_a_test_statistic_fills_empty_rows(given, test, plain, expected):
     row = {name: entry for name, entry in ROW.items() if name != "TS"} | {"pl_index": 2.2}
-    rows = [row | {given: each, test: ts} for each, ts in zip(plain, [1.0, 49.0, np.nan, np.nan], strict=True)]
+    rows = [row | {given: each, test: ts} for each, ts in zip(plain, [50.0, 49.0, np.nan, np.nan], strict=True)]
     name = "LP_SigCurv" if "curv" in given.lower() else "Signif_Avg"
     np.testing.assert_allclose(read_sources(rows).table[name], expected)
 
@@ -459,6 +459,7 @@ def test_limits_of_bands_beside_values_do_not_count(limit):
 def test_1fhl_is_refused_as_the_others():
     row = {"Signif_Avg": 6.2, "Spectral_Index": 2.9, "Flux": 5e-11}
     hard = [{"Source_Name": "1FHL J0102.3+0405"}, {"name": "3fhlJ0102.3+0405"}, {"name": "x", "Flux10_30GeV": 4e-11}]
+    hard += [{"name": name} for name in ("1LHAASO J0534+2200u", "3HWC J0534+220", "HESS J1825-137", "TeV J0534+220")]
     for more in (*hard, {"name": "x", "hep_energy": 40.0}):
         with pytest.raises(CatalogError, match="ASSOC_FHL"):
             read_sources(row | more)
@@ -688,6 +689,54 @@ def test_a_word_for_nothing_is_neither_name_nor_class(word):
     assert not any("no class code" in note for note in catalog.notes)
 
 
+@pytest.mark.parametrize(
+    ("columns", "right", "wrong"),
+    [
+        (("significance", "TS"), (8.0, 64.0), (64.0, 64.0)),
+        (("LP_SigCurv", "delta_ts"), (5.0, 25.0), (25.0, 25.0)),
+        (("Energy_Flux100", "flux1000"), (1e-11, 1e-9), (1e-11, 1.3e-8)),  # from 100 MeV on
+        (("Energy_Flux100", "flux1000"), (1e-11, 1e-9), (6e-9, 1e-9)),  # in GeV
+    ],
+)
+def test_columns_that_contradict_each_other_are_not_known(columns, right, wrong):
+    """The row is in doubt, and an upper limit does not take the place of the value; small values may differ."""
+    rows = [ROW | {"flux1000_ul": 1e-7} | dict(zip(columns, each, strict=True)) for each in (right, wrong)]
+    with pytest.warns(CatalogWarning, match=r"contradict each other for 1 source, such as"):
+        catalog = read_sources(rows)
+    assert catalog.in_doubt.tolist() == [False, True]
+    told = "Signif_Avg" if columns[0] == "significance" else columns[0]
+    assert catalog.column(told)[0] == pytest.approx(right[0])
+    assert catalog.column(told)[1] != pytest.approx(wrong[0])
+    assert np.isfinite(catalog.column("Flux1000_UL")).tolist() == [True, "flux1000" not in columns]
+    assert not read_sources(ROW | {"LP_SigCurv": 0.2, "delta_ts": 1.0}).in_doubt.any()
+
+
+@pytest.mark.parametrize("size", [1, 2, 19])
+def test_places_in_names_are_compared(size):
+    """Right ascension and declination that are swapped, or rows that were sorted apart, are told."""
+    names = ["4FGL J0534.5+2201", *(f"a {k}" for k in range(size))]
+    table = Table({"name": names, "ra": np.full(size + 1, 22.0), "dec": np.full(size + 1, 83.6)})
+    table["TS"] = 64.0
+    if size < 10:
+        with pytest.raises(CatalogError, match=f"names of 1 of {size + 1} sources, such as 4FGL J0534"):
+            read_sources(table)
+    else:
+        with pytest.warns(CatalogWarning, match="places in the names of 1 of 20 sources"):
+            assert len(read_sources(table)) == 20
+    table["ra"][0], table["dec"][0] = 83.63, 22.01
+    assert read_sources(table).column("GLAT")[0] == pytest.approx(-5.8, abs=0.1)
+
+
+def test_radians_without_a_unit_are_refused():
+    places = SkyCoord(np.linspace(1, 359, 20), np.linspace(-80, 80, 20), unit="deg")
+    table = Table({"ra": places.ra.rad, "dec": places.dec.rad, "TS": np.full(20, 50.0)})
+    with pytest.raises(CatalogError, match="look like radians"):
+        read_sources(table)
+    table["ra"].unit = table["dec"].unit = "rad"
+    with pytest.warns(CatalogWarning, match="converted to deg"):
+        np.testing.assert_allclose(read_sources(table).column("RAJ2000"), places.ra.deg)
+
+
 @pytest.mark.parametrize("levels", [["name"], ["name", "ra"], [None]])
 def test_the_index_of_a_frame_has_names(levels):
     pd = pytest.importorskip("pandas")
@@ -696,3 +745,9 @@ def test_the_index_of_a_frame_has_names(levels):
     assert_same(read_sources(indexed), read_sources(frame))
     assert read_sources(indexed).names.tolist() == ["a", "b", "c"]
     assert list(indexed.index.names) == levels
+
+
+def test_a_minus_of_any_kind(tmp_path):
+    (tmp_path / "mine.csv").write_text("name,ra,dec,TS,flux1000,LP_beta\na,10,−20.5,50,2e−9,−0.1\n", encoding="utf-8")
+    catalog = read_sources(tmp_path / "mine.csv")
+    assert [catalog.column(name)[0] for name in ("DEJ2000", "Flux1000", "LP_beta")] == [-20.5, 2e-9, -0.1]

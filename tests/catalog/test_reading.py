@@ -137,8 +137,8 @@ def test_galactic_coordinates_are_computed_where_missing(small):
 
 
 def test_repeated_names_are_reported(small):
-    small["Source_Name"][1] = small["Source_Name"][0]
-    with pytest.warns(CatalogWarning, match="1 names of sources more than once, such as 4FGL J0000.3-7355"):
+    small["Source_Name"][:2] = "a b"
+    with pytest.warns(CatalogWarning, match="1 names of sources more than once, such as a b"):
         assert len(read_catalog(small)) == len(small)
 
 
