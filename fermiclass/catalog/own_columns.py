@@ -124,6 +124,24 @@ def standard_names(columns: Mapping[str, str], there: Collection[str], shown: st
     return found
 
 
+def with_units_of_names(given: Table, kept: Collection[str]) -> Table:
+    """Return a table in which known columns with a unit in their name, such as ``ra (deg)``, have it; in place.
+
+    What is no unit is none, but that of a place, such as ``RA (J2000)`` or ``RA (h:m:s)``.
+    """
+    for name in (name for name in given.colnames if name not in kept):
+        found = re.fullmatch(r"(\w+)\s*[\[(](.+)[\])]", name.strip())
+        quantity = _SIDES.get(found[1].lower()) if found else None
+        if found is None or quantity is None or found[1] in given.colnames:
+            continue
+        text = found[2].replace("J2000", "").strip(" ,")  # an equinox is no unit
+        unit = u.Unit(text, parse_strict="silent") if text else None
+        if quantity in PLACE_NAMES or not (unit is None or isinstance(unit, u.UnrecognizedUnit)):
+            given.rename_column(name, found[1])
+            given[found[1]].unit = given[found[1]].unit or unit
+    return given
+
+
 def find_columns(given: Table, said: Mapping[str, Said], shown: str, *, needed: bool = True) -> dict[str, str]:
     """Return the names in a table by the names in the catalogue; `said` has those that the user says.
 

@@ -101,7 +101,8 @@ def read_sources(
     if not any(places for _, places in tables):
         raise CatalogError(f"{shown} has no rows.")
     try:
-        tables = [(plain_table(each), places) for each, places in tables]
+        named = {*(columns or {}).values()}
+        tables = [(own.with_units_of_names(plain_table(each), named), places) for each, places in tables]
     except TypeError as error:
         raise CatalogError(f"{shown}: {in_one_line(error)}. Remove the column.") from error
     said = own.standard_names(columns or {}, [name for each, _ in tables for name in each.colnames], shown)

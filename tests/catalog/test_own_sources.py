@@ -751,3 +751,19 @@ def test_a_minus_of_any_kind(tmp_path):
     (tmp_path / "mine.csv").write_text("name,ra,dec,TS,flux1000,LP_beta\na,10,−20.5,50,2e−9,−0.1\n", encoding="utf-8")
     catalog = read_sources(tmp_path / "mine.csv")
     assert [catalog.column(name)[0] for name in ("DEJ2000", "Flux1000", "LP_beta")] == [-20.5, 2e-9, -0.1]
+
+
+@pytest.mark.parametrize("form", ["{} ({})", "{} [{}]", "{}({}) "])
+@pytest.mark.filterwarnings("ignore:.*(converted to|unknown unit)")
+def test_units_in_names_of_columns(form):
+    """A unit in a name is that of the column; a name that the user says, and what is no unit, stay."""
+    row = {"name": "mine", "RA": 83.6, "dec": 22.0, "TS": 64.0, "flux1000": 1e-9, "flux1000_err": 1e-10}
+    units = {"RA": ("J2000", 83.6), "dec": ("rad", np.radians(22.0)), "flux1000": ("1e-9 ph cm-2 s-1", 1.0)}
+    named = {form.format(name, unit): x for name, (unit, x) in units.items()}
+    found = read_sources({"name": "mine", "TS": 64.0, "flux1000_err": 0.1} | named)
+    assert_same(found, read_sources(row))
+    said = form.format("flux1000", "ph cm-2 s-1")
+    assert_same(
+        read_sources({"TS": 64.0, said: 1e-9}, {"Flux1000": said}), read_sources({"TS": 64.0, "flux1000": 1e-9})
+    )
+    assert np.isnan(read_sources({"TS": 64.0, form.format("alpha", "J2000"): 83.6}).column("LP_Index")[0])
