@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from fermiclass.catalog import own_columns as own
 from fermiclass.catalog import reading
 from fermiclass.catalog.catalog import BY_ROW, Catalog
-from fermiclass.catalog.classes import CLASS_CODES
+from fermiclass.catalog.classes import CLASS_CODES, CLASS_TREE
 from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.own_entries import tables_of
 from fermiclass.catalog.plausibility import EXPECTED, convert_units, take_implausible_as_missing, wrap_longitudes
@@ -136,7 +136,7 @@ def learn_also(catalog: Catalog, source: Any) -> Catalog:
     Raises
     ------
     CatalogError
-        As :func:`read_sources`; or when a source has no class.
+        As :func:`read_sources`; or when a source has no class, or that of a group, such as pulsar.
     """
     more = in_bins_of(read_sources(source, own_classes=True), catalog.release.name, catalog)
     if np.any(more.classes == ""):
@@ -144,6 +144,8 @@ def learn_also(catalog: Catalog, source: Any) -> Catalog:
             f"{more.source}: {np.sum(more.classes == '')} of {len(more)} rows have no class. Give each row a class "
             "(column class), or leave it out."
         )
+    if groups := {*more.classes.tolist()} & {*CLASS_TREE} - {*CLASS_CODES}:
+        raise CatalogError(f"{more.source}: '{min(groups)}' is a group of classes. Give one of them, or another word.")
 
     def longer(mine: Any, theirs: Any = None) -> Any:
         empty = {"U": "", "f": np.nan}.get(mine.dtype.kind, 0)

@@ -84,6 +84,9 @@ def test_bad_input_is_refused(few, tmp_path):
     table = like(few, 10)
     with pytest.raises(CatalogError, match="10 of 10 rows have no class"):
         learn_also(few, table[[name for name in table.colnames if name != "class"]])
+    for group in ("pulsar", "Other"):
+        with pytest.raises(CatalogError, match=f"'{group.lower()}' is a group of classes"):
+            learn_also(few, like(few, 10, group))
     with pytest.raises(ClassError, match="b-quark"):
         Recipe(features="six").check(learn_also(few, like(few, 10, "b-quark")))
     with pytest.raises(ClassError, match="4 sources of class 'alike'"):
