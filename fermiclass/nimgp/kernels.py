@@ -36,7 +36,7 @@ class Kernel(Protocol):
         """Variances ``(C, n)``, white noise included."""
 
     def K_and_gradient(self, Z: tf.Tensor, X: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Covariances k of Z with X ``(1, n, D)``, and ``∇_x Σ_m w_m k(z_m, x)`` (C, n, D) with weights ``(C, M)``."""
+        """Covariances k of Z with X ``(1, n, D)``; ``∇_x Σ_m w_m k(z_m, x)``, (C, D, n) or (C, D, 1), w (C, M)."""
 
 
 class Differentiated(Module):
@@ -53,7 +53,14 @@ class Differentiated(Module):
             tape.watch(of_each)
             k = self.K(Z, of_each)
         weights, none = tf.broadcast_to(weights[:, :, None], tf.shape(k)), tf.UnconnectedGradients.ZERO
-        return k, tape.gradient(k, of_each, output_gradients=weights, unconnected_gradients=none)
+        gradient = tape.gradient(k, of_each, output_gradients=weights, unconnected_gradients=none)
+        return k, tf.linalg.matrix_transpose(gradient)
+
+
+def times_shared(A: tf.Tensor, X: tf.Tensor) -> tf.Tensor:
+    """Return the products of ``A`` (C, M, D) with a matrix ``X`` (D, n) that all latent functions share, (C, M, n)."""
+    C, M, D = tf.unstack(tf.shape(A))
+    return tf.reshape(tf.matmul(tf.reshape(A, [C * M, D]), X), [C, M, tf.shape(X)[1]])  # one product, not C of them
 
 
 @dataclass(frozen=True)
@@ -163,12 +170,15 @@ class SquaredExponential(Stationary):
 
     def K_and_gradient(self, Z: tf.Tensor, X: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Covariances, and ``Σ_m w_m k_m (z_m − x) / ℓ²``."""
-        scale = self.lengthscales[:, None, :]
-        A, B = Z / scale, X / scale
-        k = self.at(Distances(A, B))
-        with_ones = tf.concat([A, tf.ones_like(A[..., :1])], axis=-1)  # for both sums in one matrix product
-        sums = tf.matmul(weights[:, :, None] * k, with_ones, transpose_a=True)
-        return k, (sums[..., :-1] - sums[..., -1:] * B) / scale
+        # ln k = [z/ℓ², ln σ² − |z/ℓ|²/2, −1/(2 ℓ²)] · [x, 1, x²]: what is learned stands in small arrays.
+        X, inverse = tf.linalg.matrix_transpose(X[0]), tf.square(1.0 / self.lengthscales)[:, None, :]
+        A = inverse * Z
+        offset = tf.math.log(self.variance)[:, None, None] - 0.5 * tf.reduce_sum(A * Z, -1, keepdims=True)
+        of_Z = tf.concat([A, offset, tf.broadcast_to(-0.5 * inverse, tf.shape(A))], axis=-1)
+        k = tf.exp(times_shared(of_Z, tf.concat([X, tf.ones_like(X[:1]), tf.square(X)], axis=0)))
+        weighted = weights[:, :, None] * k
+        total = tf.reduce_sum(weighted, axis=1, keepdims=True)
+        return k, tf.matmul(A, weighted, transpose_a=True) - tf.linalg.matrix_transpose(inverse) * X * total
 
 
 class Matern32(Stationary):
@@ -205,9 +215,10 @@ class Linear(Differentiated):
         return self.variance[:, None] * tf.reduce_sum(tf.square(X), axis=-1)
 
     def K_and_gradient(self, Z: tf.Tensor, X: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Covariances, and ``σ² Σ_m w_m z_m``, the same everywhere."""
-        gradient = self.variance[:, None] * tf.linalg.matvec(Z, weights, transpose_a=True)
-        return self.K(Z, X), tf.repeat(gradient[:, None], tf.shape(X)[1], axis=1)
+        """Covariances, and ``σ² Σ_m w_m z_m`` (C, D, 1), the same everywhere."""
+        slopes = self.variance[:, None, None] * Z
+        gradient = tf.linalg.matvec(slopes, weights, transpose_a=True)
+        return times_shared(slopes, tf.linalg.matrix_transpose(X[0])), gradient[:, :, None]
 
 
 class Polynomial(Differentiated):

@@ -94,7 +94,7 @@ class Functions:
         return self._moments(X[None], self.kernel.K(self.Z, X[None]))
 
     def moments_and_gradient(self, X: tf.Tensor) -> tuple[LatentMoments, tf.Tensor]:
-        """Mean and variance at ``X`` (n, D), and ``∇ mean_c``, ``(C, n, D)``."""
+        """Mean and variance at ``X`` (n, D), and ``∇ mean_c``, ``(C, D, n)``."""
         k, gradient = self.kernel.K_and_gradient(self.Z, X[None], self.weights)
         return self._moments(X[None], k), gradient
 
@@ -119,9 +119,14 @@ class TrainingFunctions(Functions):
     S_sqrt: tf.Tensor
 
     def _moments(self, X: tf.Tensor, k: tf.Tensor) -> LatentMoments:
-        A = tf.linalg.triangular_solve(self.L, k)  # (C, M, n)
-        mean = tf.linalg.matvec(A, self.q_mu, transpose_a=True)
-        return LatentMoments(mean, tf.maximum(self.kernel.K_diag(X) - _squares(_shrink(self.S_sqrt), A), _LEAST))
+        # L⁻¹ k is (I + change) A with a change of 0. So the gradient by L needs products of small matrices only, beside
+        # that by the matrix of the squares, and no second product over all points.
+        fixed, shrink = tf.stop_gradient(self.L), _shrink(self.S_sqrt)
+        A = tf.linalg.triangular_solve(fixed, k)  # (C, M, n)
+        change = tf.linalg.triangular_solve(fixed, fixed - self.L)
+        mean = tf.linalg.matvec(A, self.q_mu + tf.linalg.matvec(change, self.q_mu, transpose_a=True), transpose_a=True)
+        squares = _squares(shrink + 2.0 * tf.matmul(tf.stop_gradient(shrink), change), A)
+        return LatentMoments(mean, tf.maximum(self.kernel.K_diag(X) - squares, _LEAST))
 
     def _weights_and_precision(self) -> tuple[tf.Tensor, tf.Tensor]:
         return _weights_and_precision(self.L, self.q_mu, self.S_sqrt)

@@ -70,7 +70,7 @@ def test_predictive_objective_is_the_log_loss_of_what_is_predicted(make_model, d
     latent = functions.moments(tf.constant(X))
     var = latent.var.numpy()
     if method != "mgp":
-        var += np.sum(functions.moments_and_gradient(tf.constant(X))[1].numpy() ** 2 * X_var, axis=-1)
+        var += np.sum(functions.moments_and_gradient(tf.constant(X))[1].numpy() ** 2 * X_var.T, axis=1)
     f = latent.mean.numpy() + np.sqrt(var) * rng.standard_normal((400_000, *var.shape))
     right = np.mean(f.argmax(axis=1) == y, axis=0)
     expected = np.sum(np.log(0.9 * right + 0.05 * (1.0 - right))) - model.posterior.kl_divergence().numpy()

@@ -75,9 +75,9 @@ def test_moments_and_the_gradient_of_the_mean(parts, rng, prepare):
     moments, gradient = functions.moments_and_gradient(X)
     for ours, alone in zip(moments, functions.moments(X), strict=True):
         np.testing.assert_allclose(ours, alone, rtol=1e-9)
-    assert gradient.shape == (C, 9, 2)
+    assert gradient.shape == (C, 2, 9)
     for c in range(C):
         with tf.GradientTape() as tape:
             tape.watch(X)
             total = tf.reduce_sum(functions.moments(X).mean[c])
-        np.testing.assert_allclose(gradient[c], tape.gradient(total, X), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(gradient[c], tf.transpose(tape.gradient(total, X)), rtol=1e-7, atol=1e-9)

@@ -105,7 +105,7 @@ class FirstOrderInputs(Module):
     def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f)`` with the larger variance, or with the average inside the logarithm."""
         latent, gradient = functions.moments_and_gradient(batch.X)
-        noise = tf.reduce_sum(tf.square(gradient) * batch.X_var, axis=-1)
+        noise = tf.reduce_sum(tf.square(gradient) * tf.transpose(batch.X_var), axis=1)
         if not self.marginal:
             return log_p(LatentMoments(latent.mean, latent.var + noise), batch.y, seed)
         draw_seed, seed = split(seed)

@@ -84,37 +84,37 @@ class ClassLikelihood(Module):
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f)``, shape (n,)."""
-        log_weights, log_p = self._log_p_at_draws(latent, y, seed)
-        return tf.reduce_sum(tf.exp(log_weights) * log_p, axis=0)
+        weights, log_p = self._log_p_at_draws(latent, y, seed)
+        return tf.reduce_sum(weights * log_p, axis=0)
 
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """``log E_q p(y | f)``, shape (n,); by draws it is a lower bound in expectation."""
-        log_weights, log_p = self._log_p_at_draws(latent, y, seed)
-        return tf.reduce_logsumexp(log_weights + log_p, axis=0)
+        weights, log_p = self._log_p_at_draws(latent, y, seed)
+        return tf.reduce_logsumexp(tf.math.log(weights) + log_p, axis=0)
 
     def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
         """Moments of ``p(c | f)`` over f."""
         return moments_of_draws(self.log_p(both_functions(draws_of_f(latent, num_draws, self.num_points))), ratio)
 
     def _log_p_at_draws(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return logarithms of the weights of S values of f, ``(S, 1)``, and ``log p(y | f)`` there, ``(S, n)``."""
-        log_weights, f = self._draws(latent, seed)
-        log_p = self.log_p(f)
+        """Return the weights of S values of f, ``(S, 1)``, and ``log p(y | f)`` there, ``(S, n)``."""
+        weights, points = self._points(latent, seed)
+        log_p = self.log_p(both_functions(latent.mean + tf.sqrt(latent.var) * points))
         own = one_hot(y, self.num_classes, log_p.dtype, self.sets)
         if self.sets is None:
-            return log_weights, tf.reduce_sum(own * log_p, axis=-2)
-        return log_weights, tf.reduce_logsumexp(log_p - (1.0 - own) * FAR, axis=-2)
+            return weights, tf.reduce_sum(own * log_p, axis=-2)
+        return weights, tf.reduce_logsumexp(log_p - (1.0 - own) * FAR, axis=-2)
 
-    def _draws(self, latent: LatentMoments, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return logarithms of the weights of S values of f, ``(S, 1)``, and the values, ``(S, C, n)``."""
+    def _points(self, latent: LatentMoments, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the weights of S standardised values of f, ``(S, 1)``, and these, ``(S, L, n)`` or ``(S, 1, 1)``."""
         if latent.mean.shape[0] > 1:
-            f = antithetic_draws(latent, self.num_draws, seed)
-            log_weights = np.full(self.num_draws, -np.log(self.num_draws))
+            points = antithetic_points(latent, self.num_draws, seed)
+            weights = np.full(self.num_draws, 1.0 / self.num_draws)
         else:
             nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-            log_weights = np.log(weights / weights.sum())
-            f = latent.mean + tf.sqrt(latent.var) * tf.constant(nodes[:, None, None], latent.mean.dtype)
-        return tf.constant(log_weights[:, None], latent.mean.dtype), both_functions(f)
+            weights /= weights.sum()
+            points = tf.constant(nodes[:, None, None], latent.mean.dtype)
+        return tf.constant(weights[:, None], latent.mean.dtype), points
 
 
 def both_functions(values: tf.Tensor) -> tf.Tensor:
@@ -137,7 +137,12 @@ def draws_of_f(latent: LatentMoments, num_draws: int, num_points: int) -> tf.Ten
 
 
 def antithetic_draws(latent: LatentMoments, num_draws: int, seed: tf.Tensor) -> tf.Tensor:
-    """Return S draws of f, shape (S, L, n): for each row a random block of one long Sobol sequence, and its mirror.
+    """Return S draws of f, shape (S, L, n)."""
+    return latent.mean + tf.sqrt(latent.var) * antithetic_points(latent, num_draws, seed)
+
+
+def antithetic_points(latent: LatentMoments, num_draws: int, seed: tf.Tensor) -> tf.Tensor:
+    """Return S draws of N(0, I), shape (S, L, n): for each row a random block of one long Sobol sequence, its mirror.
 
     A block covers f more evenly than independent draws. S is even. The draws of a row do not depend on later rows.
     """
@@ -145,9 +150,8 @@ def antithetic_draws(latent: LatentMoments, num_draws: int, seed: tf.Tensor) -> 
     blocks = max(1, _PAIRS_IN_ALL // pairs)
     points = gaussian_points(blocks * pairs, num_functions).reshape(blocks, pairs, num_functions).transpose(0, 2, 1)
     block = tf.random.stateless_uniform(tf.shape(latent.mean)[1:], seed, maxval=blocks, dtype=tf.int32)
-    chosen = tf.gather(tf.constant(points, latent.mean.dtype), block)
-    half = tf.sqrt(latent.var) * tf.transpose(chosen)
-    return latent.mean + tf.concat([half, -half], axis=0)
+    half = tf.transpose(tf.gather(tf.constant(points, latent.mean.dtype), block))
+    return tf.concat([half, -half], axis=0)
 
 
 def one_hot(y: tf.Tensor, num_classes: int, dtype: tf.DType, sets: np.ndarray | None = None) -> tf.Tensor:

@@ -12,7 +12,6 @@ from fermiclass.nimgp.likelihoods.base import (
     ClassLikelihood,
     Expectation,
     Likelihood,
-    antithetic_draws,
     both_functions,
     one_hot,
 )
@@ -28,35 +27,41 @@ class Softmax(ClassLikelihood):
         """``f^c − log Σ_c exp(f^c)``."""
         return f - tf.reduce_logsumexp(f, axis=-2, keepdims=True)
 
-    def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log E_q p(y | f)``, shape (n,). The first derivatives are right, and there are no second ones.
+    def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """``E_q log p(y | f)``, shape (n,). It has no second derivatives."""
+        return self._of_draws(latent, y, seed, predictive=False)
 
-        The derivative by f^c at one draw is ``w (own_c / Σ_{own} exp f − 1 / Σ exp f) exp f^c``, where w is the share
-        of the draw in the mean, and own are the classes of the row. The automatic derivative has several times as many
+    def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """``log E_q p(y | f)``, shape (n,). It has no second derivatives."""
+        return self._of_draws(latent, y, seed, predictive=True)
+
+    def _of_draws(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor, *, predictive: bool) -> tf.Tensor:
+        """Return a mean over draws of ``log p(y | f)``, or the logarithm of that of ``p(y | f)`` if `predictive`, (n,).
+
+        The derivative by f^c at a draw is ``w (own_c / Σ_{own} exp f − 1 / Σ exp f) exp f^c``, where w is the share of
+        the draw in the mean, and own are the classes of the row. The automatic derivative has several times as many
         operations on S · C · n numbers.
         """
-        log_weights, f = self._draws(latent, seed)  # (S, 1) and (S, C, n)
-        own = one_hot(y, self.num_classes, f.dtype, self.sets)
-        # A class that is further below the largest than numbers reach stays there, with the gradient of its
-        # probability.
+        weights, points = self._points(latent, seed)  # (S, 1) and (S, L, n)
+        own = one_hot(y, self.num_classes, points.dtype, self.sets)
+        moments = latent.mean, tf.sqrt(latent.var)
+        centre, scale = (tf.stop_gradient(each) for each in moments)
+        f = both_functions(centre + scale * points)
+        # A class further below the largest than numbers reach stays there, with the gradient of its probability.
         least = 0.9 * float(np.log(np.finfo(f.dtype.as_numpy_dtype).tiny))
-        fixed = tf.stop_gradient(f)
-        e = tf.exp(tf.maximum(fixed - tf.reduce_max(fixed, axis=-2, keepdims=True), least))
+        e = tf.exp(tf.maximum(f - tf.reduce_max(f, axis=-2, keepdims=True), least))
         of_all, of_own = tf.reduce_sum(e, axis=-2), tf.reduce_sum(own * e, axis=-2)
-        joint = log_weights + tf.math.log(of_own / of_all)
-        log_mean = tf.reduce_logsumexp(joint, axis=0)
-        w = tf.exp(joint - log_mean)
-        slope = (own * (w / of_own)[:, None] - (w / of_all)[:, None]) * e
-        # A sum that is 0 and has these derivatives: TensorFlow never forgets the graphs of a `tf.custom_gradient`.
-        return log_mean + tf.reduce_sum(slope * (f - fixed), axis=[0, 1])
-
-    def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``mean_y − E_q log Σ_c exp(f^c)``, shape (n,): only the second term needs draws."""
-        if self.sets is not None or latent.mean.shape[0] == 1:
-            return super().variational_expectations(latent, y, seed)
-        own = one_hot(y, self.num_classes, latent.mean.dtype)
-        normaliser = tf.reduce_logsumexp(antithetic_draws(latent, self.num_draws, seed), axis=-2)
-        return tf.reduce_sum(own * latent.mean, axis=-2) - tf.reduce_mean(normaliser, axis=0)
+        log_p, w = tf.math.log(of_own / of_all), weights
+        if predictive:
+            found = tf.reduce_logsumexp(tf.math.log(weights) + log_p, axis=0)
+            w *= tf.exp(log_p - found)
+        else:
+            found = tf.reduce_sum(weights * log_p, axis=0)
+        slope = ((own * (w / of_own)[:, None] - (w / of_all)[:, None]) * e)[:, -centre.shape[0] :]
+        slopes = tf.reduce_sum(slope, axis=0), tf.reduce_sum(slope * points, axis=0)
+        # Sums that are 0 and have these derivatives: TensorFlow never forgets the graphs of a `tf.custom_gradient`.
+        each = zip(slopes, moments, (centre, scale), strict=True)
+        return tf.add_n([found, *(tf.reduce_sum(s * (a - b), axis=0) for s, a, b in each)])
 
 
 class SoftmaxBound(Softmax):

@@ -32,8 +32,8 @@ _POINTS_OF_F = 4  # points of f for each draw of a noisy input, for quantiles
 
 def first_order_moments(functions: Functions, X: tf.Tensor, scale: tf.Tensor) -> LatentMoments:
     """Return moments with ``var_c + ∇mean_cᵀ V ∇mean_c`` at ``X`` (n, D); `scale` is √V, the noise, (n, D)."""
-    latent, gradient = functions.moments_and_gradient(X)  # (C, n, D)
-    noise = tf.reduce_sum(tf.square(gradient * scale), axis=-1)
+    latent, gradient = functions.moments_and_gradient(X)
+    noise = tf.reduce_sum(tf.square(gradient * tf.transpose(scale)), axis=1)
     return LatentMoments(latent.mean, latent.var + noise)
 
 

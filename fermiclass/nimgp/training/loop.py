@@ -230,18 +230,10 @@ def maximise(
     with the same schedule, shapes and `alike`: a value that says all else by which graphs of models differ. Numbers in
     variables and data may be others, and so may be the number of sources.
 
-    Raises
-    ------
-    CheckpointError
-        When the checkpoint belongs to another training or version, is damaged, or cannot be written.
-    TrainingError
-        When the objective is NaN or infinite after all restarts, with any jitter up to 0.1. The message says at which
-        step this happened, what the cause is, and what to try.
-
-    Warns
-    -----
-    TrainingWarning
-        When training starts again, and when it has diverged after the last restart.
+    Raises CheckpointError when the checkpoint belongs to another training or version, is damaged, or cannot be written;
+    TrainingError when the objective is NaN or infinite after all restarts, with any jitter up to 0.1: the message says
+    at which step this happened, what the cause is, and what to try. Warns with TrainingWarning when training starts
+    again, and when it has diverged after the last restart.
     """
     _LOG.info("training: at most %d steps", settings.steps)
     start = [variable.numpy() for variable in model.variables]
