@@ -40,6 +40,7 @@ def places(ra, dec, error=0.05):
     n = len(ra)
     table = read_catalog(slim_path("4FGL-DR4"))[:n].table.copy()
     table["RAJ2000"], table["DEJ2000"], table["Conf_95_SemiMajor"] = ra, dec, np.full(n, error)
+    table["Source_Name"] = [f"source {k}" for k in range(n)]  # the names of the catalogue have other places
     table.remove_columns(["GLON", "GLAT"])  # those of the places are computed
     return again(table)
 
