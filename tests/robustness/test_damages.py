@@ -100,6 +100,9 @@ def test_places_that_contradict_each_other(table):
     one.remove_columns(["GLON", "GLAT"])
     np.testing.assert_allclose(read_catalog(one).table["GLAT"], table["GLAT"], atol=1e-3)
     one["DEJ2000"] = one["DEJ2000"] + 90.0
+    with pytest.warns(CatalogWarning), pytest.raises(CatalogError, match=r"places in the names of .*Check the columns"):
+        read_catalog(one)
+    one["Source_Name"] = [f"source {k}" for k in range(len(one))]
     with pytest.warns(CatalogWarning, match="DEJ2000 is beyond"):
         assert np.isnan(read_catalog(one).table["GLAT"]).mean() > 0.3
 
