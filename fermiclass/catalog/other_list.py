@@ -39,8 +39,6 @@ _CLASSES = ("pred_class", "class", "class1", "type", "classification", "cl")  #:
 #: The part of a gamma-ray name that says where the source is, such as J0007.0+7303.
 _PLACE = re.compile(r"J\d{4}\.\d[+-]\d{4}[a-z]?", re.IGNORECASE)
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
-
-
 RADIUS = 0.1  #: Radius in degrees for sources without an error ellipse.
 
 

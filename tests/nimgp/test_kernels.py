@@ -94,13 +94,25 @@ def test_gradient_of_a_weighted_sum(name, rng, Z):
         kernel = Sum([make("se"), make("linear")], Parameter(np.full(C, 0.3)))
     else:
         kernel = counterpart("matern32", make("matern32")) if name == "gpflow" else make(name)
-    with tf.GradientTape() as tape:
-        tape.watch(of_each := tf.tile(X, [C, 1, 1]))
-        total = tf.reduce_sum(weights[:, :, None] * kernel.K(Z, of_each))
-    k, gradient = kernel.K_and_gradient(Z, X, weights)
-    np.testing.assert_allclose(k, kernel.K(Z, X), rtol=1e-12)
-    by_tape = np.swapaxes(tape.gradient(total, of_each), 1, 2)
-    np.testing.assert_allclose(np.broadcast_to(gradient, by_tape.shape), by_tape, rtol=1e-9, atol=1e-12)
+    a, b = tf.constant(rng.normal(size=(C, M, n))), tf.constant(rng.normal(size=(C, D, n)))
+
+    def automatic():
+        with tf.GradientTape() as tape:
+            tape.watch(of_each := tf.tile(X, [C, 1, 1]))
+            total = tf.reduce_sum(weights[:, :, None] * (k := kernel.K(Z, of_each)))
+        return k, tf.linalg.matrix_transpose(tape.gradient(total, of_each))
+
+    found = []
+    for compute in (lambda: kernel.K_and_gradient(Z, X, weights), automatic):
+        with tf.GradientTape() as tape:  # training needs the derivatives of both by what is learned
+            tape.watch([Z, weights])
+            k, gradient = compute()
+            total = tf.reduce_sum(a * k) + tf.reduce_sum(b * gradient)
+        learned = [Z, weights, *kernel.trainable_variables]
+        by_learned = tape.gradient(total, learned, unconnected_gradients="zero")
+        found.append([k, tf.broadcast_to(gradient, b.shape), *by_learned])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
 def test_white_noise_knows_the_same_point_from_the_same_place(X):

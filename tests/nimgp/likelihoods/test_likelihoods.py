@@ -125,12 +125,13 @@ def test_argmax_is_finite_far_into_the_tails(noise, epsilon, var):
 
 @pytest.mark.parametrize("num_classes", [2, C])
 @pytest.mark.parametrize("sets", [None, "pairs"])
-def test_gradient_of_the_softmax_is_the_automatic_one(num_classes, sets, latent):
+@pytest.mark.parametrize("mean", ["log_predictive", "variational_expectations"])
+def test_gradient_of_the_softmax_is_the_automatic_one(num_classes, sets, mean, latent):
     table = None if sets is None else np.array([*np.eye(num_classes), np.arange(num_classes) < 2], float)
     likelihood = Softmax(num_classes, sets=table)
     latent = LatentMoments(*(a[: 1 if num_classes == 2 else C] for a in latent))
     y, found = tf.constant(np.arange(n) % (num_classes + (table is not None))), []
-    for of_draws in (likelihood.log_predictive, partial(ClassLikelihood.log_predictive, likelihood)):
+    for of_draws in (getattr(likelihood, mean), partial(getattr(ClassLikelihood, mean), likelihood)):
         with tf.GradientTape() as tape:
             tape.watch(latent)
             value = of_draws(latent, y, SEED)
