@@ -107,12 +107,17 @@ class TrainingDomain:
         whiten, centre = self._whitening(X_var.max(axis=0)), self.X.mean(axis=0)
         with np.errstate(over="ignore", invalid="ignore"):  # without a bound no shortlist is enough
             A, B = (((each - centre) @ whiten.T).astype(np.float32) for each in (X, self.X))
-            of_A, of_B = np.square(A).sum(axis=1), np.square(B).sum(axis=1)
-            squares = A @ (-2.0 * B.T) + of_B  # without |a|², which a row has in all
-            nearest = np.argpartition(squares, count, axis=1)[:, : count + 1]
-            next_one = np.take_along_axis(squares, nearest[:, -1:], axis=1)[:, 0]
-            rounding = 2.0**-21 * X.shape[1] * (of_A + of_B.max())
-            return nearest[:, :-1], np.sqrt(np.maximum(of_A + next_one - rounding, 0.0))
+            of_A, of_B = (np.square(each).sum(axis=1, keepdims=True) for each in (A, B))
+            squares = np.hstack([A, of_A, np.ones_like(of_A)]) @ np.hstack([-2.0 * B, np.ones_like(of_B), of_B]).T
+            # The last bits of a square make way for the number of its source, which only lowers it: so the smallest
+            # are found without their places, in a third of the time.
+            bits, last = squares.view(np.int32), (1 << (len(B) - 1).bit_length()) - 1
+            bits &= ~last
+            bits |= np.arange(len(B), dtype=np.int32)
+            bits.partition(count, axis=1)
+            next_one = (bits[:, count] & ~last).view(np.float32)
+            rounding = 2.0**-21 * (X.shape[1] + 2) * (of_A[:, 0] + of_B.max())
+            return bits[:, :count] & last, np.sqrt(np.maximum(next_one - rounding, 0.0))
 
     def _kth(self, distances: FloatArray) -> FloatArray:
         """Return the depths for distances (..., N): the k-th smallest, or the next one of a training source itself."""

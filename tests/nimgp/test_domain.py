@@ -70,7 +70,7 @@ def test_score_against_a_naive_loop(neighbours):
         assert (score == 1.0) == (smaller == 40)
 
 
-@pytest.mark.parametrize(("number", "neighbours"), [(30, 5), (48, 5), (49, 5), (300, 5), (300, 60)])
+@pytest.mark.parametrize(("number", "neighbours"), [(30, 5), (48, 5), (49, 5), (300, 5), (300, 60), (5000, 5)])
 def test_a_shortlist_gives_the_distances_themselves(number, neighbours):
     """Also for errors that differ much, equal distances, and rows so far away that single precision has no bound."""
     X, X_var, y = sources(number, seed=4)

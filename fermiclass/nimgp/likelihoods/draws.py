@@ -60,17 +60,16 @@ def moments_by(xp: Any, log_pi: Any, ratio: Any = None) -> PredictiveMoments:
     # With g = log π + log r: Z ρ = exp g / Σ exp(log π), ρ = exp g / Σ exp g, and H(ρ) = log Σ exp g − Σ ρ g.
     g = log_pi if ratio is None else log_pi + xp.log(ratio)
     g -= xp.max(g, axis=1, keepdims=True)
-    exp_g = xp.exp(g)
-    sum_g = xp.sum(exp_g, axis=1, keepdims=True)
-    weight = 1.0 / (sum_g if ratio is None else xp.sum(exp_g / ratio, axis=1, keepdims=True))
-    g *= exp_g
-    entropy = weight * (sum_g * xp.log(sum_g) - xp.sum(g, axis=1, keepdims=True))
-    first = exp_g * weight
-    exp_g *= first
-    exp_g /= sum_g
+    rho = xp.exp(g)
+    total = xp.sum(rho, axis=1, keepdims=True)
+    Z = 1.0 if ratio is None else total / xp.sum(rho / ratio, axis=1, keepdims=True)
+    rho *= 1.0 / total
+    g *= rho
+    entropy = Z * (xp.log(total) - xp.sum(g, axis=1, keepdims=True))
+    first = rho if ratio is None else Z * rho
     # Sums of thousand draws in single precision would leave no digit of a small variance E ρ² − (E ρ)².
     return PredictiveMoments(
         mean=xp.mean(first, axis=0, dtype=np.float64),
-        second=xp.mean(exp_g, axis=0, dtype=np.float64),
+        second=xp.mean(first * rho, axis=0, dtype=np.float64),
         entropy=xp.mean(entropy, axis=0, dtype=np.float64)[0],
     )

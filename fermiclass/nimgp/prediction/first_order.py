@@ -17,7 +17,7 @@ from fermiclass.nimgp.prediction.prediction import Prediction, of_moments
 from fermiclass.nimgp.settings import Settings
 
 _LEAST = 1e-8  # rounding may make a variance smaller, or negative
-_NUMBERS = 2**18  # draws of f of one block of rows: they fit into the cache
+_NUMBERS = 2**17  # draws of f of one block of rows: they fit into the cache
 
 
 def in_numpy(settings: Settings) -> bool:
@@ -115,7 +115,8 @@ class FirstOrderPredictor:
                 ratios = None if ratio is None else ratio[rows].T.astype(self._dtype)
                 with np.errstate(over="ignore", invalid="ignore"):  # `of_moments` refuses what is no number
                     mean, scale = ((a / temperature).astype(self._dtype) for a in (mean, np.sqrt(var)))
-                    f = mean[..., None] + scale[..., None] * points  # (L, n, S)
+                    f = scale[..., None] * points  # (L, n, S)
+                    f += mean[..., None]
                     f = np.concatenate([np.zeros_like(f), f]) if len(f) == 1 else f
                     found = moments_by(np, np.moveaxis(f, -1, 0), ratios)
                     mean, second, entropy = (a[..., : len(X) - start] for a in found)
