@@ -17,7 +17,8 @@ from fermiclass.nimgp.prediction.prediction import Prediction, of_moments
 from fermiclass.nimgp.settings import Settings
 
 _LEAST = 1e-8  # rounding may make a variance smaller, or negative
-_NUMBERS = 2**17  # draws of f of one block of rows: they fit into the cache
+_ROWS = 256  # whose moments are found at a time
+_NUMBERS = 2**17  # draws of f at a time: they fit into the cache
 
 
 def in_numpy(settings: Settings) -> bool:
@@ -69,7 +70,8 @@ class FirstOrderPredictor:
         jitter = parameters["posterior.jitter"] * np.trace(K, axis1=1, axis2=2) / M
         whiten = np.linalg.inv(np.linalg.cholesky(K + jitter[:, None, None] * np.eye(M)))  # L⁻¹
         back, root = np.swapaxes(whiten, 1, 2), np.tril(parameters["posterior.q_sqrt"])
-        self._weights = back @ parameters["posterior.q_mu"][..., None]  # (L, M, 1)
+        weights = back @ parameters["posterior.q_mu"][..., None]  # (L, M, 1)
+        self._weights = np.concatenate([weights * Z, weights], axis=2)  # α z and α, (L, M, D + 1)
         self._precision = back @ (np.eye(M) - root @ np.swapaxes(root, 1, 2)) @ whiten
 
     def _covariances(self, X: FloatArray) -> Iterator[FloatArray]:
@@ -84,17 +86,17 @@ class FirstOrderPredictor:
     def moments(self, X: FloatArray, X_var: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return means and variances of f at ``X`` (n, D) with the noise ``X_var`` (n, D), both (L, n)."""
         K, gradient, var = np.zeros(()), np.zeros(()), self._white
-        weights = np.swapaxes(self._weights, 1, 2)
         for k, (name, variance, squares) in zip(self._covariances(X[None]), self._kernels, strict=True):
             K = K + k
             if name == "se":
-                gradient = gradient + (k * weights @ self._Z - X * (k @ self._weights)) / squares
+                of_k = k @ self._weights
+                gradient = gradient + (of_k[..., :-1] - X * of_k[..., -1:]) / squares
                 var = var + variance[:, 0]
             else:
-                gradient = gradient + variance * weights @ self._Z
+                gradient = gradient + variance * self._weights[..., :-1].sum(axis=1, keepdims=True)
                 var = var + variance[:, 0] * np.sum(np.square(X), axis=1)
-        var = np.maximum(var - np.sum(K * (K @ self._precision), axis=2), _LEAST)
-        return (K @ self._weights)[..., 0], var + np.sum(np.square(gradient) * X_var, axis=2)
+        var = np.maximum(var - np.einsum("lnm,lnm->ln", K, K @ self._precision), _LEAST)
+        return (K @ self._weights[..., -1:])[..., 0], var + np.einsum("lnd,lnd,nd->ln", gradient, gradient, X_var)
 
     def blocks(
         self,
@@ -106,19 +108,22 @@ class FirstOrderPredictor:
         temperature: float = 1.0,
     ) -> Iterator[Prediction]:
         """Predict sources block by block; see :meth:`fermiclass.nimgp.prediction.predictor.ClassPredictor.blocks`."""
-        size = max(1, _NUMBERS // self.points.size)
         points = np.ascontiguousarray(self.points.T, self._dtype)[:, None]  # (L, 1, S): draws side by side are fastest
+        size = max(1, _NUMBERS // points.size)
+        block = size * max(1, _ROWS // size)
         with threadpool_limits(1):  # such small products take longer on several threads
-            for start in range(0, len(X), size):
-                rows = np.minimum(np.arange(start, start + size), len(X) - 1)  # blocks of one size round alike
-                mean, var = self.moments(X[rows], X_var[rows])
-                ratios = None if ratio is None else ratio[rows].T.astype(self._dtype)
-                with np.errstate(over="ignore", invalid="ignore"):  # `of_moments` refuses what is no number
-                    mean, scale = ((a / temperature).astype(self._dtype) for a in (mean, np.sqrt(var)))
-                    f = scale[..., None] * points  # (L, n, S)
-                    f += mean[..., None]
-                    f = np.concatenate([np.zeros_like(f), f]) if len(f) == 1 else f
-                    found = moments_by(np, np.moveaxis(f, -1, 0), ratios)
-                    mean, second, entropy = (a[..., : len(X) - start] for a in found)
-                    total = mean.sum(axis=0)
-                yield of_moments(lambda: "f overflows", mean / total, second / total, None, entropy / total)
+            for start in range(0, len(X), block):
+                rows = np.minimum(np.arange(start, start + block), len(X) - 1)  # blocks of one size round alike
+                moments = self.moments(X[rows], X_var[rows])
+                for first in range(0, min(block, len(X) - start), size):
+                    part = slice(first, first + size)
+                    ratios = None if ratio is None else ratio[rows[part]].T.astype(self._dtype)
+                    with np.errstate(over="ignore", invalid="ignore"):  # `of_moments` refuses what is no number
+                        mean, var = (a[:, part, None] for a in moments)
+                        f = (np.sqrt(var) / temperature).astype(self._dtype) * points  # (L, n, S)
+                        f += (mean / temperature).astype(self._dtype)
+                        f = np.concatenate([np.zeros_like(f), f]) if len(f) == 1 else f
+                        found = moments_by(np, np.moveaxis(f, -1, 0), ratios)
+                        mean, second, entropy = (a[..., : len(X) - start - first] for a in found)
+                        total = mean.sum(axis=0)
+                    yield of_moments(lambda: "f overflows", mean / total, second / total, None, entropy / total)
