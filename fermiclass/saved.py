@@ -38,13 +38,9 @@ _DOMAIN = ("X", "covariance", "depths")
 def save_model(model: Model, path: str | Path) -> None:
     """Save a model, a fitted classifier or regressor, whole or not at all. It replaces a model that is already there.
 
-    Raises
-    ------
-    OutputError
-        When the folder cannot be written; when a setting of the estimator is not one that a file can hold, such as a
-        kernel with a prior of its own, or its classes are neither texts nor whole numbers; for any other estimator.
-    NotFittedError
-        When the estimator is not fitted.
+    Raises OutputError when the folder cannot be written; when a setting of the estimator is not one that a file can
+    hold, such as a kernel with a prior of its own, or its classes are neither texts nor whole numbers; for any other
+    estimator; NotFittedError when the estimator is not fitted.
     """
     check_model_folder_writable(path)
     write_folder(path, _files_of(model))

@@ -2,7 +2,6 @@
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.classes import (
-    CHANCE_CODES,
     CLASS_CODES,
     CLASS_TREE,
     NATURES,
@@ -15,25 +14,15 @@ from fermiclass.catalog.classes import (
     has_two_kinds,
     natures_of,
 )
-from fermiclass.catalog.own_sources import OWN_SOURCES, read_sources
+from fermiclass.catalog.own_sources import read_sources
 from fermiclass.catalog.reading import read_catalog
-from fermiclass.catalog.releases import (
-    RELEASES,
-    REQUIRED_COLUMNS,
-    CatalogWarning,
-    Release,
-    UnknownReleaseWarning,
-    recognise,
-)
+from fermiclass.catalog.releases import RELEASES, CatalogWarning
 
 __all__ = [
-    "CHANCE_CODES",
     "CLASS_CODES",
     "CLASS_TREE",
     "NATURES",
-    "OWN_SOURCES",
     "RELEASES",
-    "REQUIRED_COLUMNS",
     "SOURCE_STATUSES",
     "TARGETS",
     "THREE_CLASSES",
@@ -41,12 +30,9 @@ __all__ = [
     "Catalog",
     "CatalogWarning",
     "ClassGrouping",
-    "Release",
-    "UnknownReleaseWarning",
     "default_classes",
     "has_two_kinds",
     "natures_of",
     "read_catalog",
     "read_sources",
-    "recognise",
 ]

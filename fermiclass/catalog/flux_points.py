@@ -34,7 +34,9 @@ def band_fluxes(points: Any, model: Any = None) -> tuple[u.Quantity, u.Quantity]
     with independent errors of the F_i. Where a point and a band have the same edges, F_j = F_i. An upper limit L at
     95 % counts as L/2 ± L/√12, which is any flux from 0 to L, as in the bands of the catalogue. A point is a limit if
     its TS is below 1; without a TS, if `is_ul` says so; and if it has no error. A band of which too little is covered,
-    or covered by points that lie mostly in another band, is NaN.
+    or covered by points that lie mostly in another band, is NaN. Raises CatalogError when a column is missing or has
+    another unit, when dnde or eflux have no model, or when no two neighbouring bands are known, so that the points tell
+    no hardness ratio.
 
     Parameters
     ----------
@@ -44,12 +46,6 @@ def band_fluxes(points: Any, model: Any = None) -> tuple[u.Quantity, u.Quantity]
     model
         `SkyModel` or spectral model of gammapy. It divides points between bands, and turns dnde and eflux into fluxes.
         By default that of `points`, or else a power law of index 2, which only divides.
-
-    Raises
-    ------
-    CatalogError
-        When a column is missing or has another unit, when dnde or eflux have no model, or when no two neighbouring
-        bands are known, so that the points tell no hardness ratio.
     """
     spectrum = getattr(model, "spectral_model", model) or getattr(points, "reference_spectral_model", None)
     table = _as_fluxes(points, spectrum)

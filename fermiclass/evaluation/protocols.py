@@ -220,14 +220,8 @@ def later_release(
     """Train on the associated sources of a release; score its other sources by their class in a later one.
 
     Sources with other later classes are left out, so the probabilities look better than they are. For parameters see
-    `open_world`.
-
-    Raises
-    ------
-    CatalogError
-        When none of the sources has a class in the later release.
-    ClassError, FeatureError
-        As :func:`fermiclass.labelling.training.train`.
+    `open_world`. Raises CatalogError when none of the sources has a class in the later release; ClassError or
+    FeatureError as :func:`fermiclass.labelling.training.train`.
     """
     checked = Recipe.of(recipe, **changes).check(earlier)
     grouping = checked.grouping
@@ -258,14 +252,8 @@ def bright_to_faint(
 ) -> Targets:
     """Train on the brighter associated sources of a release; score the given fraction of each class that is faintest.
 
-    Labelling goes from bright to faint sources too. For parameters see `open_world`.
-
-    Raises
-    ------
-    ClassError, FeatureError
-        As :func:`fermiclass.labelling.training.train`.
-    SelectionError
-        When the fraction is not between 0 and 1.
+    Labelling goes from bright to faint sources too. For parameters see `open_world`. Raises ClassError or FeatureError
+    as :func:`fermiclass.labelling.training.train`; SelectionError when the fraction is not between 0 and 1.
     """
     if not 0 < fraction < 1:
         raise SelectionError(f"fraction={fraction} is not valid: give a number between 0 and 1")
@@ -286,14 +274,9 @@ def folds(
     """Score every associated source by a model that was trained without it: stratified K-fold cross-validation.
 
     Associated sources are brighter than the sources to be labelled, so the scores are better than those to expect of
-    labels. `seed` is that of the folds. For other parameters see `open_world`.
-
-    Raises
-    ------
-    ClassError, FeatureError
-        As :func:`fermiclass.labelling.training.train`; also when a class has fewer sources than there are folds.
-    ValueError
-        When there are fewer than two folds.
+    labels. `seed` is that of the folds. For other parameters see `open_world`. Raises ClassError or FeatureError as
+    :func:`fermiclass.labelling.training.train`; also when a class has fewer sources than there are folds; ValueError
+    when there are fewer than two folds.
     """
     if number < 2:
         raise ValueError(f"folds={number} is not valid: give at least 2 folds")

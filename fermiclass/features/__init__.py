@@ -5,7 +5,6 @@ from fermiclass.features.definitions import (
     EXTENDED_FEATURES,
     FEATURE_SETS,
     FEATURES,
-    HARDNESS_FEATURES,
     PAPER_FEATURES,
     PAPER_MIN_SIGNIFICANCE,
     SIX_FEATURES,
@@ -13,22 +12,18 @@ from fermiclass.features.definitions import (
     parse_features,
     supported_features,
 )
-from fermiclass.features.imputation import FeatureImputation, Imputation
-from fermiclass.features.table import FLAG_UNCERTAINTY, FLAG_VALUE, FeatureTable, extract_features, known_features
+from fermiclass.features.imputation import Imputation
+from fermiclass.features.table import FeatureTable, extract_features, known_features
 
 __all__ = [
     "DEFAULT_FEATURE_SET",
     "EXTENDED_FEATURES",
     "FEATURES",
     "FEATURE_SETS",
-    "FLAG_UNCERTAINTY",
-    "FLAG_VALUE",
-    "HARDNESS_FEATURES",
     "PAPER_FEATURES",
     "PAPER_MIN_SIGNIFICANCE",
     "SIX_FEATURES",
     "Feature",
-    "FeatureImputation",
     "FeatureTable",
     "Imputation",
     "extract_features",

@@ -152,19 +152,9 @@ class Recipe:
     def check(self, catalog: Catalog, sources: Catalog | None = None) -> Checked:
         """Find every fault of the input before TensorFlow is imported, and return what was made for that.
 
-        Parameters
-        ----------
-        catalog
-            The training catalogue.
-        sources
-            The catalogue to label, which may be the same. Features that none of its sources has are left out of the
-            recipe.
-
-        Raises
-        ------
-        CatalogError, ClassError, FeatureError
-            When a feature or class is unknown, a class has too few sources to learn from, class priors do not fit the
-            classes, or there is nothing to label.
+        Raises CatalogError, ClassError or FeatureError when a feature or class is unknown, a class has too few sources
+        to learn from, class priors do not fit the classes, or there is nothing to label. Features that none of the
+        `sources` has, which are those to label and may be the same, are left out of the recipe.
         """
         grouping = catalog.grouping(self.classes)
         if self.also_share is not None and not grouping.own:

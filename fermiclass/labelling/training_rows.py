@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fermiclass.catalog import CHANCE_CODES, CLASS_CODES, UNCERTAIN_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog import CLASS_CODES, UNCERTAIN_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog.classes import CHANCE_CODES
 from fermiclass.errors import ClassError
 from fermiclass.features import FeatureTable
 

@@ -34,7 +34,7 @@ def reliability_diagram(
 
     Each point is a bin; all bins have about the same number of sources. Error bars are the binomial standard error
     √(a(1−a)/n) of the accuracy a. Calibrated probabilities follow the diagonal; below it they are overconfident. ECE is
-    ``Σ_b (n_b/n) |accuracy_b − confidence_b|``.
+    ``Σ_b (n_b/n) |accuracy_b − confidence_b|``. Raises ValueError as :func:`fermiclass.evaluation.metrics.checked`.
 
     Parameters
     ----------
@@ -46,11 +46,6 @@ def reliability_diagram(
         The C classes, in the order of the columns.
     num_bins
         Largest number of bins.
-
-    Raises
-    ------
-    ValueError
-        See :func:`fermiclass.evaluation.metrics.checked`.
     """
     from fermiclass.evaluation import metrics
 
@@ -71,7 +66,8 @@ def reliability_diagram(
 def confusion_matrix(y: ArrayLike, predicted: ArrayLike, classes: Sequence[str], *, axes: Axes | None = None) -> Axes:
     """Draw the numbers of sources by true class (rows) and predicted class (columns).
 
-    Shades and percentages are fractions of the true class, so rows sum to 100 %.
+    Shades and percentages are fractions of the true class, so rows sum to 100 %. Raises ValueError when the shapes
+    differ, there are no sources, or a label is not among the classes.
 
     Parameters
     ----------
@@ -79,11 +75,6 @@ def confusion_matrix(y: ArrayLike, predicted: ArrayLike, classes: Sequence[str],
         (n,) true and predicted classes.
     classes
         The C classes in order.
-
-    Raises
-    ------
-    ValueError
-        When the shapes differ, there are no sources, or a label is not among the classes.
     """
     from fermiclass.evaluation import metrics
 
@@ -116,19 +107,8 @@ def evaluation_figure(evaluation: Evaluation, method: str | None = None) -> Figu
 
     The panels: the NLL of the best methods, with standard errors; how often each class was found, against its
     probability; expected and found numbers by class, and by latitude where it is scored; purity and completeness of the
-    candidates of each class against the threshold.
-
-    Parameters
-    ----------
-    evaluation
-        The evaluation.
-    method
-        Name of the method of the last three panels; by default the best one that is no baseline.
-
-    Raises
-    ------
-    ValueError
-        When the method was not evaluated.
+    candidates of each class against the threshold. The last three are of `method`, by default the best one that is no
+    baseline. Raises ValueError when it was not evaluated.
     """
     from matplotlib.figure import Figure
 

@@ -41,7 +41,7 @@ def feature_strip(
     """Draw a source's features with their errors and the distributions of the classes, the first feature on top.
 
     Bars contain 68 % (dark) and 95 % (pale) of each class; a white line is the median. The source is black. A value
-    beyond ±4 is an arrow at the edge.
+    beyond ±4 is an arrow at the edge. Raises ValueError when the shapes do not fit the names.
 
     Parameters
     ----------
@@ -52,11 +52,6 @@ def feature_strip(
         (C, 5, D) percentiles 2.5, 16, 50, 84 and 97.5 of each class in the same unit.
     features, classes
         Names of the D features and the C classes.
-
-    Raises
-    ------
-    ValueError
-        When the shapes do not fit the names.
     """
     C, D = len(classes), len(features)
     x, sigma = array_of((D,), value, "value"), array_of((D,), error, "error")
@@ -92,17 +87,14 @@ def feature_effects(
 ) -> Axes:
     """Draw the effect of each feature on the log-odds of each class as a bar, the first feature on top.
 
+    Raises ValueError when the shape does not fit the names.
+
     Parameters
     ----------
     effects
         (D, C) effects, such as ``Explanation.log_odds``.
     features, classes
         Names of the D features and the C classes.
-
-    Raises
-    ------
-    ValueError
-        When the shape does not fit the names.
     """
     moved = array_of((len(features), len(classes)), effects, "effects")
     axes = axes_or_new(axes, (3.5, 1.0 + 0.34 * len(features)))
@@ -130,19 +122,7 @@ def explanation(explained: Explanation, *, figure: Any = None) -> tuple[Axes, Ax
 
     The features with the largest effect on the log-odds of the most probable class, or of a group with it, are on top.
     Effects are those on the two most probable classes, on all others with a probability of 1 % and more, and on these
-    groups.
-
-    Parameters
-    ----------
-    explained
-        The explanation, as :func:`fermiclass.explain` returns it.
-    figure
-        An empty figure or ``SubFigure``; by default a new pyplot figure.
-
-    Returns
-    -------
-    tuple of Axes
-        Axes of the probabilities, of the features, and of their effects.
+    groups. The `figure` is an empty one or a ``SubFigure``, by default a new one of pyplot. Return the three Axes.
     """
     order = explained.order
     if figure is None:

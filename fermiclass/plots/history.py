@@ -18,7 +18,8 @@ def training_history(objective: ArrayLike, steps: int | None = None, *, axes: Ax
     """Draw the objective during training. Its steep rise in the first fifth may begin below the axes.
 
     A text gives the gain of the last fifth of the training, from a straight line through it. If this is much more than
-    the scatter, a longer training would gain more.
+    the scatter, a longer training would gain more. Raises ValueError when the history is empty or has more than one
+    dimension.
 
     Parameters
     ----------
@@ -26,11 +27,6 @@ def training_history(objective: ArrayLike, steps: int | None = None, *, axes: Ax
         (K,) the objective at K equidistant times, ``objective_`` of a classifier.
     steps
         Total number of training steps, for the axis; None counts the K reports.
-
-    Raises
-    ------
-    ValueError
-        When the history is empty or has more than one dimension.
     """
     values = np.asarray(objective, dtype=np.float64)
     if values.ndim != 1 or not len(values):

@@ -42,6 +42,8 @@ def feature_pair(
 ) -> Axes:
     """Draw sources in the plane of two features: some as points coloured by class, others as error ellipses.
 
+    Raises ValueError when shapes differ, or a variance is negative.
+
     Parameters
     ----------
     X
@@ -57,11 +59,6 @@ def feature_pair(
         The classes in order, for the legend; by default those that occur.
     size
         Area of a marker in square points.
-
-    Raises
-    ------
-    ValueError
-        When shapes differ, or a variance is negative.
     """
     points, codes = np.asarray(X, np.float64), np.asarray(y, dtype=str)
     ellipses, variances = _ellipses(noisy, noisy_var, 2)
@@ -93,6 +90,9 @@ def feature_pairs(
 ) -> NDArray[Any]:
     """Draw every pair of D features with :func:`feature_pair`, in the lower triangle of a grid.
 
+    Return the Axes ``(D − 1, D − 1)``: row i shows feature i + 1, column j feature j. Raises ValueError when shapes
+    differ, a variance is negative, or there are fewer than two features.
+
     Parameters
     ----------
     X, y, noisy, noisy_var, names, size
@@ -100,18 +100,7 @@ def feature_pairs(
     features
         Names of the D features.
     axes
-        A grid of Axes, ``(D − 1, D − 1)``, by default a new one. Those above the diagonal become invisible, except for
-        the legend.
-
-    Returns
-    -------
-    ndarray of Axes
-        ``(D − 1, D − 1)``: row i shows feature i + 1, column j feature j.
-
-    Raises
-    ------
-    ValueError
-        When shapes differ, a variance is negative, or there are fewer than two features.
+        A grid of Axes, by default a new one. Those above the diagonal become invisible, except for the legend.
     """
     points, D = np.asarray(X, np.float64), len(features)
     if D < 2 or points.ndim != 2 or points.shape[1] != D:

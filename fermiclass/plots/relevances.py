@@ -25,7 +25,8 @@ def kernel_slopes(weights: Mapping[str, ArrayLike], kernel: str) -> FloatArray:
 
     The slope is the root mean square √E(∂f_c/∂x_j)² at x = 0. The squares of the kernels in a sum add up: σ²/ℓ_j² for
     the squared exponential, 3 σ²/ℓ_j² and 5/3 σ²/ℓ_j² for Matérn 3/2 and 5/2, and σ² for the linear kernel. A feature
-    with a larger slope is more relevant (automatic relevance determination).
+    with a larger slope is more relevant (automatic relevance determination). Raises ValueError when the kernel has no
+    length-scales, or its slope is not known.
 
     Parameters
     ----------
@@ -33,11 +34,6 @@ def kernel_slopes(weights: Mapping[str, ArrayLike], kernel: str) -> FloatArray:
         ``weights_`` of a trained classifier.
     kernel
         ``kernel`` of the classifier, such as ``'se+linear'``.
-
-    Raises
-    ------
-    ValueError
-        When the kernel has no length-scales, or its slope is not known.
     """
     parts = kernel.split("+")
     odd = set(parts) - {*_CURVATURE, "linear"}
@@ -60,9 +56,10 @@ def kernel_slopes(weights: Mapping[str, ArrayLike], kernel: str) -> FloatArray:
 def log_odds_slopes(predict: Callable[[FloatArray], ArrayLike], X: ArrayLike, scale: ArrayLike) -> FloatArray:
     """Return how far each feature moves the log-odds ln(P_c / (1 − P_c)) of each class, ``(C, D)``.
 
-    A step of one standard deviation σ_j of a feature, half of it to each side, changes the log-odds L_c by
-    ``L_c(x_j + σ_j/2) − L_c(x_j − σ_j/2)``; all other features stay as they are. The result is the root mean square of
-    this change over the sources. It is small for a feature that others can replace.
+    A step of one standard deviation σ_j of a feature, half of it to each side, changes the log-odds L_c by ``L_c(x_j +
+    σ_j/2) − L_c(x_j − σ_j/2)``; all other features stay as they are. The result is the root mean square of this change
+    over the sources. It is small for a feature that others can replace. Raises ValueError when the shapes do not fit
+    each other.
 
     Parameters
     ----------
@@ -73,11 +70,6 @@ def log_odds_slopes(predict: Callable[[FloatArray], ArrayLike], X: ArrayLike, sc
         (n, D) features of typical sources.
     scale
         (D,) standard deviations of the features, such as ``scale_`` of a classifier.
-
-    Raises
-    ------
-    ValueError
-        When the shapes do not fit each other.
     """
     x, step = np.asarray(X, np.float64), 0.5 * np.asarray(scale, np.float64)
     if x.ndim != 2 or not len(x) or step.shape != x.shape[1:]:
@@ -101,6 +93,8 @@ def ard_relevances(
 ) -> Axes:
     """Draw the relevance of each feature for each latent function, ordered by the largest relevance of a feature.
 
+    Raises ValueError when the shape does not fit the names.
+
     Parameters
     ----------
     relevances
@@ -112,11 +106,6 @@ def ard_relevances(
         Names of the C classes, one for each latent function; or of the two classes that share one.
     quantity
         Label of the axis.
-
-    Raises
-    ------
-    ValueError
-        When the shape does not fit the names.
     """
     names = [str(name) for name in classes]
     functions = [" and ".join(names)] if len(names) == 2 and np.shape(relevances)[0] == 1 else names

@@ -30,7 +30,8 @@ def sky_map(
 ) -> Axes:
     """Draw sources on the sky. Colour and marker show the class; a stronger colour means more confidence.
 
-    Longitude increases to the left. The Galactic centre is in the middle. Confident sources lie above others.
+    Longitude increases to the left. The Galactic centre is in the middle. Confident sources lie above others. Raises
+    ValueError when the shapes of the arrays differ, a class is not among `names`, or the projection is another.
 
     Parameters
     ----------
@@ -48,11 +49,6 @@ def sky_map(
         Area of a marker in square points.
     axes
         Axes to draw on, with one of these projections; by default new ones.
-
-    Raises
-    ------
-    ValueError
-        When the shapes of the arrays differ, a class is not among `names`, or the projection is another.
     """
     if projection not in PROJECTIONS or (axes is not None and axes.name not in PROJECTIONS):
         found = projection if axes is None else axes.name

@@ -33,7 +33,8 @@ def probability_triangle(
 ) -> Axes:
     """Draw each source as a point in a triangle. The nearer to a corner, the more probable is the class of the corner.
 
-    Dashed lines separate the regions of the most probable class.
+    Dashed lines separate the regions of the most probable class. Raises ValueError when there are not three classes,
+    shapes differ, a row does not hold probabilities, or y has another class.
 
     Parameters
     ----------
@@ -45,11 +46,6 @@ def probability_triangle(
         (n,) classes that give the points their colour, such as the true ones; by default the most probable ones.
     size
         Area of a marker in square points.
-
-    Raises
-    ------
-    ValueError
-        When there are not three classes, shapes differ, a row does not hold probabilities, or y has another class.
     """
     from fermiclass.evaluation.metrics import checked
 

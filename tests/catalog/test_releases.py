@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from astropy.table import Table, vstack
 
-from fermiclass.catalog import CLASS_CODES, RELEASES, UnknownReleaseWarning, read_catalog, recognise
+from fermiclass.catalog import CLASS_CODES, RELEASES, read_catalog
+from fermiclass.catalog.releases import UnknownReleaseWarning, recognise
 from fermiclass.errors import CatalogError
 from tests.conftest import slim_path
 
@@ -112,7 +113,7 @@ def test_a_later_version_keeps_the_meaning_of_its_release(dr4, name, version, mo
 
 
 @pytest.mark.parametrize("version", ["v1", "v35", "v99"])
-@pytest.mark.filterwarnings("ignore::fermiclass.catalog.UnknownReleaseWarning")
+@pytest.mark.filterwarnings("ignore::fermiclass.catalog.releases.UnknownReleaseWarning")
 def test_a_column_of_the_user_is_no_class(dr4, version):
     table = dr4.table[:50].copy()
     table.add_columns([np.full(50, "psr"), np.full(50, "mine")], indexes=[0, 0], names=["CLASS", "ASSOC"])

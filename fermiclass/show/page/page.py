@@ -66,12 +66,8 @@ def write_report(
 ) -> None:
     """Write the page of :func:`report_page` to a file, whole or not at all.
 
-    Raises
-    ------
-    OutputError
-        When the file cannot be written, or its name does not end in .html.
-    CatalogError, FeatureError
-        As :func:`report_page`.
+    Raises OutputError when the file cannot be written, or its name does not end in .html; CatalogError or FeatureError
+    as :func:`report_page`.
     """
     target = check_page_place(path)
     page = report_page(labels, catalog=catalog, trained_on=trained_on, trust=trust, candidates=candidates)
