@@ -18,6 +18,7 @@ from fermiclass.catalog.classes import CLASS_TREE, UNCERTAIN_CLASSES
 from fermiclass.catalog.origin import digest
 from fermiclass.catalog.other_list import OtherList
 from fermiclass.catalog.own_columns import own_names
+from fermiclass.catalog.plausibility import take_marks_as_missing
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import plain_table, texts
@@ -139,6 +140,7 @@ class Candidates:
         equinox = str(table.meta.get("EQUINOX", table.meta.get("equinox", "2000"))).strip("J ")
         if not equinox.startswith("2000"):
             raise CatalogError(f"'{source}' has positions of equinox {equinox}. Give those of J2000.")
+        take_marks_as_missing(plain, f"'{source}'")
         listed = OtherList.of(plain, source)
         placed = np.flatnonzero(np.isfinite(listed.ra) & np.isfinite(listed.dec))
         if not len(placed):
@@ -307,9 +309,14 @@ def _in_degrees(table: Table, name: str, source: str, unit: u.UnitBase | None = 
             f"the column {name} of '{source}' has no unit. Name it {name}_arcsec or {name}_deg, or give it a unit."
         )
     try:
-        return np.nan_to_num(np.abs(np.asarray(table[name], float) * u.Unit(unit).to("deg")))
+        values = np.nan_to_num(np.abs(np.asarray(table[name], float) * u.Unit(unit).to("deg")))
+        if "PosAng" not in name and np.median(values) > 1.0:
+            raise ValueError(f"their median is {np.median(values):g} degrees")
+        return values
     except (ValueError, TypeError) as error:
-        raise CatalogError(f"the column {name} of '{source}' holds no angles ({error}). Name it otherwise.") from error
+        raise CatalogError(
+            f"the column {name} of '{source}' holds no angles of errors ({error}). Correct it, or name it otherwise."
+        ) from error
 
 
 def _categories(table: Table) -> tuple[tuple[str, ...], FloatArray, str]:

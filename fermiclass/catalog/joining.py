@@ -16,6 +16,7 @@ from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.other_list import RADIUS, OtherList, numbers_of, place_of
 from fermiclass.catalog.own_columns import own_names
+from fermiclass.catalog.plausibility import take_marks_as_missing
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError
@@ -108,6 +109,7 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
         When a column has a unit in one table, and none in another.
     """
     plain = plain_table(table)
+    take_marks_as_missing(plain, f"'{source}'")
     matches = match(catalog, OtherList.of(plain, source), needed=needed)
     result = catalog.table.copy()
     brought, columns = [], {}

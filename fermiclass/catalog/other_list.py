@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,8 @@ from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog.plausibility import EXPECTED, PLACES
-from fermiclass.catalog.reading import fill_places
+from fermiclass.catalog.reading import fill_places, refuse_other_angles
+from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.catalog.source_names import with_hyphens
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io import FloatArray
@@ -101,6 +103,12 @@ class OtherList:
             places[each] = numbers_of(table[found[each]], each, f"'{source}'", in_degrees=True)
         if {"GLON", "GLAT"} <= found.keys():
             fill_places(places, f"'{source}'")
+        elif {*PLACES[:2]} <= found.keys():
+            refuse_other_angles(np.array([places[x] for x in PLACES[:2]]), table[found["RAJ2000"]], f"'{source}'")
+        q = numbers_of(table[found["probability"]], "", f"'{source}'") if "probability" in found else None
+        if q is not None and np.any(odd := (q < 0.0) | (q > 1.0)):
+            what = f"'{source}': column {found['probability']} has {q[odd][0]:g}, which is no probability"
+            raise CatalogError(f"{what}. Give it from 0 to 1, and empty where it is not known.")
         if "name" not in found and not {*PLACES[:2]} <= {*places.colnames}:
             raise CatalogError(
                 f"'{source}' has neither a column of names nor of positions that is known by its name; it has "
@@ -112,7 +120,7 @@ class OtherList:
             angles(places, "RAJ2000"),
             angles(places, "DEJ2000"),
             words.get("classes"),
-            numbers_of(table[found["probability"]], "", f"'{source}'") if "probability" in found else None,
+            q,
             radius,
         )
 
@@ -141,6 +149,10 @@ class OtherList:
             mine, theirs = np.append(mine, placed[i[inside]]), np.append(theirs, rest[j[inside]])
             by_name = np.append(by_name, np.zeros(inside.sum(), bool))
         separation = here[mine].separation(there[theirs]).deg
+        far = np.sum(by_name & (separation > 1.0))
+        if far > max(1, 0.1 * len(mine)):
+            text = f"{far} rows of '{self.source}' that match by name are more than a degree from these sources"
+            warnings.warn(f"{text}. Check whether its columns belong together", CatalogWarning, stacklevel=4)
         return Pairs(mine, theirs, separation, by_name)[np.lexsort((np.nan_to_num(separation), ~by_name))]
 
 
@@ -167,6 +179,8 @@ def numbers_of(column: Any, name: str, shown: str, *, in_degrees: bool = False) 
     """
     data, is_place = np.asarray(column), name in PLACES
     try:
+        if data.dtype.kind == "b":
+            raise ValueError("truth values")
         if is_place and data.dtype.kind == "U":
             found = text_degrees(data, column.unit, u.hourangle if name == "RAJ2000" else u.deg)
         else:
@@ -178,7 +192,7 @@ def numbers_of(column: Any, name: str, shown: str, *, in_degrees: bool = False) 
         raise CatalogError(
             f"{shown}: column {column.name} does not hold {what}. Correct it, or name another."
         ) from error
-    return np.where(np.isinf(found), np.nan, found) if in_degrees else found
+    return np.where(np.isinf(found), np.nan, found)
 
 
 def text_degrees(values: NDArray[np.str_], unit: u.UnitBase | None, sexagesimal: u.UnitBase) -> FloatArray:

@@ -79,6 +79,10 @@ def _as_table(source: Any) -> Table | None:
             shown = ", ".join(f"{name} {len(x)}" for name, x in lists.items())
             raise CatalogError(f"a dictionary has columns of different lengths: {shown}. Give one row for each source.")
         size = len(next(iter(lists.values())))
+        one = [x for name, x in source.items() if isinstance(x, str) and str(name).lower() in NAMES["Source_Name"]]
+        if one and size > 1:
+            shown = f"{size} values of {next(iter(lists))}"
+            raise CatalogError(f"{one[0]} has {shown}. Give one, and its error under a name of its own.")
         columns = {str(name): lists.get(str(name), [x] * size) for name, x in source.items()}
         units = {name for name, x in columns.items() if isinstance(next(iter(x), 0), u.Quantity)}
         return Table({name: u.Quantity(x) if name in units else x for name, x in columns.items()})

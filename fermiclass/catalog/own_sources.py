@@ -20,12 +20,12 @@ from astropy.table import Column, Table, vstack
 from numpy.typing import NDArray
 
 from fermiclass.catalog import own_columns as own
-from fermiclass.catalog import reading
+from fermiclass.catalog import plausibility, reading
 from fermiclass.catalog.catalog import BY_ROW, Catalog
 from fermiclass.catalog.classes import CLASS_CODES, CLASS_TREE
 from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.own_entries import tables_of
-from fermiclass.catalog.plausibility import EXPECTED, convert_units, take_implausible_as_missing, wrap_longitudes
+from fermiclass.catalog.plausibility import EXPECTED
 from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, CatalogWarning, Release, recognise
 from fermiclass.catalog.time_bins import BINS, in_bins_of
 from fermiclass.errors import CatalogError, in_one_line
@@ -218,8 +218,9 @@ def _as_catalog(
     rest.sort(key=lambda name: not own.looks_known(name, found.values()))
     if "Variability_Index" in clean.colnames and BINS not in clean.colnames:
         notes.append("Variability_Index counts if its number of time bins is known (--variability-bins)")
-    convert_units(clean, shown)
-    in_doubt = take_implausible_as_missing(clean, shown)
+    plausibility.take_marks_as_missing(clean, shown)
+    plausibility.convert_units(clean, shown)
+    in_doubt = plausibility.take_implausible_as_missing(clean, shown)
     reading.join_bands(clean, _BANDS)
     _complete_bands(clean)
     done = _derive(clean)
@@ -227,8 +228,9 @@ def _as_catalog(
     _warn_of_unused(clean, said, done)
     more = f" and {len(rest) - _MOST_NAMED} more" if len(rest) > _MOST_NAMED else ""
     notes += [f"not known by name (--columns): {', '.join(rest[:_MOST_NAMED])}{more}"] if rest else []
-    in_doubt |= take_implausible_as_missing(clean, shown)  # of what was derived
-    wrap_longitudes(clean)
+    in_doubt |= plausibility.take_implausible_as_missing(clean, shown)  # of what was derived
+    plausibility.warn_of_ratios(clean, shown)
+    plausibility.wrap_longitudes(clean)
     errors = [f"Unc_{name}" for name in clean.colnames if f"Unc_{name}" in EXPECTED]
     for name in (*REQUIRED_COLUMNS, *errors):
         if name not in clean.colnames:
@@ -245,7 +247,7 @@ def _as_catalog(
     numbered = np.array([f"row {place + 1}" for place in places])
     clean["Source_Name"] = np.where(nameless, numbered, clean["Source_Name"])
     reading.put_back_second_associations(clean, OWN_SOURCES, shown)
-    reading.fill_places(clean, shown)
+    reading.fill_places(clean, shown, given[found["RAJ2000"]] if "RAJ2000" in found else None)
     return Catalog(clean, OWN_SOURCES, shown, digest(given), tuple(notes), in_doubt=in_doubt)
 
 

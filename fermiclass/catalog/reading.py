@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import digest
-from fermiclass.catalog.plausibility import check_texts, check_values, convert_units
+from fermiclass.catalog.plausibility import check_texts, check_values, convert_units, take_marks_as_missing
 from fermiclass.catalog.releases import BAND_EDGES, CatalogWarning, Release, UnknownReleaseWarning, recognise
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError, in_one_line
@@ -43,6 +43,7 @@ USUAL = {
     "GLAT": ("deg", "pos.galactic.lat"),
 }
 _TEXT_COLUMNS = ("Source_Name", "CLASS1")
+_FEW = 5  # fewer places may be anywhere on the sky
 _SECOND = ("ASSOC2", "CLASS2")
 _HARD = re.compile(r"([123]FHL|[1-9]?e?HWC|[1-9]?LHAASO|HESS|VER|MAGIC|TeV)\s*J\d", re.IGNORECASE)
 _NUMBERED = re.compile(r"(.*_Band(?:_UL)?)_(\d+)")
@@ -124,6 +125,7 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
         if new not in clean.colnames and {old, "SpectrumType"} <= set(clean.colnames):
             data = np.where(clean["SpectrumType"] == "PowerLaw", np.asarray(clean[old], np.float64), np.nan)
             clean[new] = Column(data, unit=clean[old].unit, meta=clean[old].meta)
+    take_marks_as_missing(clean, shown, zeros=False)  # 3FGL has some
     convert_units(clean, shown)
     check_values(clean, shown)
     check_texts(clean, shown)
@@ -207,11 +209,11 @@ def _as_flags(data: NDArray[Any], source: str) -> NDArray[Any]:
     return values
 
 
-def fill_places(table: Table, source: str) -> None:
+def fill_places(table: Table, source: str, right_ascension: Any = None) -> None:
     """Fill GLON and GLAT from RAJ2000 and DEJ2000 where they are not known, and these from those.
 
     Where both are known and more than a degree apart, the former are missing. Raises CatalogError if these are many, or
-    the places in many names are more than a degree away.
+    the places in many names are more than a degree away; and as :func:`refuse_other_angles`.
     """
     from astropy.coordinates import SkyCoord
 
@@ -220,9 +222,8 @@ def fill_places(table: Table, source: str) -> None:
     named = [(position_in_name(str(name)) or (np.nan, np.nan))[:2] for name in table["Source_Name"]]
     places["named"] = [*np.reshape(named, (-1, 2)).T]
     known = {x: np.isfinite(lon) & (np.abs(lat) <= 90.0) for x, (lon, lat) in places.items()}
-    ra, dec = np.abs(places["icrs"])[:, known["icrs"]]
-    if len(ra) >= 20 and np.all((ra < 2 * np.pi) & (dec < np.pi / 2)) and not known["galactic"].any():
-        raise CatalogError(f"{source}: RAJ2000 and DEJ2000 of all sources look like radians. Give their unit.")
+    if not known["galactic"].any():
+        refuse_other_angles(np.array(places["icrs"]), right_ascension, source)
     frames = {"galactic": "galactic", "icrs": "icrs", "named": "icrs"}
     at = {x: SkyCoord(*np.where(known[x], places[x], 0.0), unit="deg", frame=frame) for x, frame in frames.items()}
     for one, what, done, remedy in (
@@ -246,6 +247,19 @@ def fill_places(table: Table, source: str) -> None:
         for name, values, angle in zip(columns[frame], places[frame], (place.lon, place.lat), strict=True):
             values[empty] = angle.deg
             table[name] = plain_column(values, USUAL[name][0], f"{name}, computed from {given}", USUAL[name][1])
+
+
+def refuse_other_angles(places: NDArray[np.float64], given: Any, source: str) -> None:
+    """Raise CatalogError if places ``(2, N)`` look like radians or hours, and the `given` column says no unit of RA."""
+    ra, dec = np.abs(places)[:, np.isfinite(places).all(axis=0)]
+    said = given is not None and (given.unit is not None or given.dtype.kind == "U" or "deg" in given.name.lower())
+    if said or len(ra) < _FEW:
+        return
+    some, reach = len(ra) >= 4 * _FEW, dec.max()
+    radians = reach < np.pi / 2 and (ra.max() < 2 * np.pi or (some and np.ptp(ra) > 180 and reach > 1.27))
+    if radians or (some and ra.min() < 2.0 and 22.0 < ra.max() < 24.0 and reach > 30.0):
+        looks = f"{'radians' if radians else 'hours'}. Give their unit, or name them ra_deg and dec_deg"
+        raise CatalogError(f"{source}: RAJ2000 and DEJ2000 of all sources look like {looks}.")
 
 
 @cache

@@ -17,6 +17,7 @@ _NOT_IN_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 _NUMBER = re.compile(r"\s*[-+−]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?\s*")
 _COMMA = re.compile(f"({_NUMBER.pattern})|nan|")  # with a decimal comma, or empty
+_THOUSANDS = re.compile(r"[-+−]?[1-9]\d{0,2},\d{3}")  # or a decimal comma
 _LIST = re.compile(r"[(\[][^()]*[)\]]")  # as TOPCAT and pandas write values of several numbers
 _DASHES = re.compile(r"[-\s;,|]*--[-\s;,|]*")
 
@@ -86,15 +87,20 @@ def from_text(content: bytes, *, is_csv: bool = False) -> Table:
 
 def _plain(table: Table, *, commas: bool = False) -> Table:
     """Return a table with texts that stand for truth values, for lists and, with commas, for numbers as such."""
+    words = {name: np.ma.filled(x, "").tolist() for name, x in table.columns.items() if x.dtype.kind == "U"}
+    numeric = [x for x in words.values() if commas and any(x) and all(map(_COMMA.fullmatch, x))]
+    given = {each.strip() for x in numeric for each in x if "," in each}
+    if given and all(map(_THOUSANDS.fullmatch, given)):
+        raise ValueError(f"{min(given)} has a decimal comma, or one of thousands: write numbers with a decimal point")
     for name in table.colnames if len(table) else ():
         column, unit = table[name], table[name].unit
         # A missing number is written as nan, never as a blank. So a column of blanks holds empty strings.
         if np.ma.getmaskarray(column).all():
             table[name] = np.full(len(table), "")
-        texts: list[str] = np.ma.filled(column, "").tolist() if column.dtype.kind == "U" else []
+        texts: list[str] = words.get(name, [])
         if set(column.tolist()) <= {"True", "False"}:
             table[name] = np.asarray(column) == "True"
-        elif commas and any(texts) and all(map(_COMMA.fullmatch, texts)):
+        elif texts in numeric:
             table[name] = Column([float(each.replace(",", ".") or "nan") for each in texts], unit=unit)
         elif texts and all(map(_LIST.fullmatch, texts)):
             items = [re.split(r"\s*,\s*" if "," in x else r"\s+", x[1:-1].strip()) for x in texts]

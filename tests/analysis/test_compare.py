@@ -247,6 +247,9 @@ def test_refusals(labels, published):
         OtherList.of(published, class_column="Klasse")
     with pytest.raises(CatalogError, match="'<Table>': column Class does not hold numbers"):
         OtherList.of(published, probability="Class")
+    for odd in (90.0, -99.0):
+        with pytest.raises(CatalogError, match=f"column P has {odd:g}, which is no probability"):
+            OtherList.of(Table({"name": ["a", "b", "c"], "P": [0.5, np.nan, odd]}), probability="P")
     for ra, dec, word in (
         (["5.5", "5:30"], [1, 2], "sexagesimal"),
         ([5.5, 5] * u.km, [1, 2], "length"),

@@ -84,7 +84,7 @@ def test_logarithms_and_the_order_of_rows(some):
     """What is not positive is not known."""
     known = numbers(some)[2]
     known["Y"] = 10.0 ** known["X"]
-    known["Y"][:5] = [0.0, -1.0, np.nan, -np.inf, 0.0]
+    known["Y"][:5] = [0.0, -2.0, np.nan, -np.inf, 0.0]
     known["X"][:5] = np.nan
     order = np.random.default_rng(2).permutation(len(some))
     found, other = estimated(some, known), estimated(some[order], known, "log_Y").table
@@ -119,8 +119,8 @@ def test_limits_are_counted_and_a_number_for_unknown_is_told(some):
     known["X_UL"] = np.where(np.arange(len(known)) < 7, 5.0, np.nan)
     known["X"][:7] = np.nan
     assert estimated(some, known).limits == 7
-    known["X"][7:60] = -999.0
-    with pytest.warns(CatalogWarning, match=r"X is -999 for 53 of \d+ sources"):
+    known["X"][7:60] = 5.5
+    with pytest.warns(CatalogWarning, match=r"X is 5.5 for 53 of \d+ sources"):
         estimated(some, known)
 
 

@@ -24,6 +24,11 @@ def some(dr4):
     return dr4[np.flatnonzero(elongated)[:20]]
 
 
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
 def beside(source, axis, fraction):
     """A position at a fraction of an axis of the error ellipse."""
     angle = source["Conf_95_PosAng"] + (90 if axis == "Conf_95_SemiMinor" else 0)
@@ -223,6 +228,66 @@ def test_two_pairs_of_places_say_the_same(some, shifted):
     else:
         joined = join(some, galactic)
     np.testing.assert_array_equal(joined.table["X"], taken["X"])
+
+
+@pytest.mark.parametrize("mark", [-1.0, -99.0, -999.0, 99.99, 9999.0, 1e20, -1e30, -(2.0**31)])
+@pytest.mark.parametrize("name", ["X", "X_err", "X_ul"])
+def test_a_number_that_stands_for_none_is_a_blank(some, name, mark, rng):
+    """A magnitude, its error and its limit; with a word for each column."""
+    table = Table({"name": some.names, "X": rng.uniform(10.0, 20.0, 20), "X_err": rng.uniform(0.1, 0.2, 20)})
+    table["X_ul"] = rng.uniform(21.0, 22.0, 20)
+    for rows in (slice(1), slice(12)):
+        blank, marked = table.copy(), table.copy()
+        for each, entry in ((blank, np.nan), (marked, mark)):
+            each[name][rows] = entry
+            each["X"][rows] = np.nan if name == "X_ul" else each["X"][rows]
+        with pytest.warns(CatalogWarning, match=f"column {name} is .* value is missing") as told:
+            found = join(some, marked)
+        assert len(told) == 1
+        expected = join(some, blank)
+        for column in ("X", "Unc_X", "X_UL"):
+            np.testing.assert_array_equal(found.table[column], expected.table[column])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(20) * 20 - 199,  # from -199 to 181, with -99 below
+        np.repeat([-1, 0, 1, -1], 5),  # a code
+        np.linspace(-99.0, 99.0, 20),
+        np.append(np.linspace(1.0, 98.0, 19), 99.0),
+        np.append(np.geomspace(1.0, 9000.0, 19), 9999.0),
+        np.full(20, 99),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_a_number_that_may_be_a_value_is_one(some, values):
+    values = np.where(values == -59, -99, values)
+    np.testing.assert_array_equal(join(some, Table({"name": some.names, "X": values})).table["X"], values)
+
+
+@pytest.mark.parametrize("unit", ["rad", "hourangle"])
+def test_places_in_radians_or_hours_without_a_unit_are_refused(dr4, unit):
+    """But not those that have a unit, nor those of a small field."""
+    some = dr4[::100]
+    table = some.table["RAJ2000", "DEJ2000"]
+    table["X"] = np.arange(float(len(some)))
+    expected = join(some, table).table["X"]
+    of_dec = "rad" if unit == "rad" else "deg"
+    plain = {"ra": table["RAJ2000"].quantity.to(unit), "dec": table["DEJ2000"].quantity.to(of_dec), "X": table["X"]}
+    found = join(some, Table(plain)).table["X"]
+    assert np.mean(found == expected) > 0.9
+    with pytest.raises(CatalogError, match="look like " + {"rad": "radians", "hourangle": "hours"}[unit]):
+        join(some, Table({name: np.asarray(data) for name, data in plain.items()}))
+
+
+def test_names_that_belong_to_other_places_are_told(some):
+    table = Table(some.table["Source_Name", "RAJ2000", "DEJ2000"], copy=True)
+    table["X"] = np.arange(20.0)
+    join(some, table)
+    table["Source_Name"] = np.roll(table["Source_Name"], 1)
+    with pytest.warns(CatalogWarning, match="match by name are more than a degree"):
+        join(some, table)
 
 
 def test_errors_of_text_are_numbers_or_refused(some):

@@ -1,5 +1,6 @@
 """Sources that are in no catalogue: names, units, formulas of what is derived, and what is implausible."""
 
+import re
 import warnings
 
 import astropy.units as u
@@ -106,6 +107,7 @@ def assert_same(found, expected):
         {"gamma": ["low", "high", "high"], "e0": [np.nan, np.nan, np.nan]},
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*PL_Index is 0")
 def test_what_may_be_something_else_is_not_known(other):
     """Numbers of rows, a factor, a colour excess or a paper change nothing, and are named."""
     row = {name: entry for name, entry in ROW.items() if name != "Eb"}
@@ -259,7 +261,7 @@ def test_the_unit_of_a_time_is_refused(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "entry"), [("TS", -9999.0), ("delta_TS", -9999.0), ("reference_energy", 1e-3), ("cov_alpha_beta", 1e4)]
+    ("name", "entry"), [("TS", -8888.0), ("delta_TS", -8888.0), ("reference_energy", 1e-3), ("cov_alpha_beta", 1e4)]
 )
 def test_implausible_quantities_are_not_known(name, entry):
     rows = [ROW | {"pivot_energy": 2000.0, name: np.nan}] * 2
@@ -267,6 +269,34 @@ def test_implausible_quantities_are_not_known(name, entry):
         catalog = read_sources([rows[0] | {name: entry}, rows[1]])
     assert catalog.in_doubt.tolist() == [True, False]
     assert_same(catalog, read_sources(rows))
+
+
+@pytest.mark.parametrize("mark", [0.0, -1.0, -9.0, -999.0, 9999.0, 1e20, -1e30])
+@pytest.mark.parametrize(
+    "name", ["Signif_Avg", "flux1000", "flux1000_err", "energy_flux100", "alpha", "photon_index", "pivot_energy"]
+)
+def test_a_number_that_stands_for_none_is_a_blank(name, mark, rng):
+    """It is told once, and no source is in doubt. Where half of a table has it, the others stay."""
+    scale = {"Signif_Avg": 8.0, "energy_flux100": 1e-11, "photon_index": 2.2, **ROW}[name]
+    for size in (1, 30) if mark <= 0 else (30,):
+        rows = [ROW | {"name": f"{k}", "TS": np.nan, name: scale * rng.uniform(0.9, 1.1)} for k in range(size)]
+        marked, blank = ([row | {name: each} for row in rows[::2]] + rows[1::2] for each in (mark, np.nan))
+        with pytest.warns(CatalogWarning, match="value is missing") as told:
+            found = read_sources(marked)
+        assert len(told) == 1
+        assert_same(found, read_sources(blank))
+        assert not found.in_doubt.any()
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"), [("LP_beta", -0.9), ("ra", 99.0), ("dec", -9.0), ("TS", 99.0), ("TS", 999.0)]
+)
+def test_a_number_that_may_be_a_value_is_one(name, entry):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = read_sources([ROW | {"GLON": np.nan, name: entry}, ROW])
+    of = {"ra": "RAJ2000", "dec": "DEJ2000"}.get(name, name)
+    assert value(found, "Signif_Avg" if of == "TS" else of) == pytest.approx(np.sqrt(entry) if of == "TS" else entry)
 
 
 def test_an_error_without_its_index():
@@ -310,7 +340,7 @@ def test_curvature_from_its_test():
         ("sigcurv", "delta_TS", [8.0, -9.0, 9.0, np.nan], [8.0, 7.0, 9.0, 2.0]),
     ],
 )
-@pytest.mark.filterwarnings("ignore:.*implausible")
+@pytest.mark.filterwarnings("ignore:.*value is missing")
 def test_a_test_statistic_fills_empty_rows(given, test, plain, expected):
     row = {name: entry for name, entry in ROW.items() if name != "TS"} | {"pl_index": 2.2}
     rows = [row | {given: each, test: ts} for each, ts in zip(plain, [50.0, 49.0, np.nan, np.nan], strict=True)]
@@ -436,7 +466,7 @@ def test_upper_limits_in_place_of_values():
 @pytest.mark.parametrize("limit", [0.0, -1.0, 1e3])
 @pytest.mark.parametrize("name", ["flux1000_ul", "Flux1000_UL", "energy_flux100_ul95"])
 def test_a_limit_beside_a_value_does_not_count(name, limit):
-    """Nor in a long table; in place of a value it is implausible."""
+    """Nor in a long table; in place of a value it is implausible, or stands for none."""
     row = ROW | {"energy_flux100": 1e-11}
     catalog = read_sources([row | {name: limit}] * 30)
     assert not catalog.in_doubt.any()
@@ -444,8 +474,9 @@ def test_a_limit_beside_a_value_does_not_count(name, limit):
     found, expected = (extract_features(each, features) for each in (catalog, read_sources([row] * 30)))
     np.testing.assert_array_equal(found.X, expected.X)
     np.testing.assert_array_equal(found.upper, expected.upper)
-    with pytest.warns(CatalogWarning, match="implausible"):
-        assert read_sources(row | {name: limit, name.rpartition("_")[0].lower(): np.nan}).in_doubt.all()
+    with pytest.warns(CatalogWarning, match="implausible|value is missing"):
+        alone = read_sources(row | {name: limit, name.rpartition("_")[0].lower(): np.nan})
+    assert alone.in_doubt.all() == (limit > 0.0)
 
 
 @pytest.mark.parametrize("limit", [0.0, -1.0])
@@ -709,6 +740,51 @@ def test_columns_that_contradict_each_other_are_not_known(columns, right, wrong)
     assert catalog.column(told)[1] != pytest.approx(wrong[0])
     assert np.isfinite(catalog.column("Flux1000_UL")).tolist() == [True, "flux1000" not in columns]
     assert not read_sources(ROW | {"LP_SigCurv": 0.2, "delta_ts": 1.0}).in_doubt.any()
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"Flux1000": "Unc_Flux1000", "Unc_Flux1000": "Flux1000"}, "Signif_Avg · Unc_Flux1000 / Flux1000"),
+        ({"PL_Index": "Unc_PL_Index", "Unc_PL_Index": "PL_Index"}, "PL_Index is implausible|Unc_PL_Index / PL_Index"),
+        ({"LP_Index": "LP_beta", "LP_beta": "LP_Index"}, "LP_Index is implausible"),
+        ({"Flux1000": "Energy_Flux100"}, "contradict each other"),
+        ({"Signif_Avg": lambda table: table["Signif_Avg"] ** 2}, "Signif_Avg · Unc_Flux1000 / Flux1000"),
+        ({"Signif_Avg": lambda table: np.log10(table["Signif_Avg"])}, "Signif_Avg · Unc_Flux1000 / Flux1000"),
+        ({"Signif_Avg": lambda table: np.sqrt(table["Signif_Avg"])}, "Signif_Avg · Unc_Flux1000 / Flux1000"),
+    ],
+)
+def test_columns_that_are_others_are_told(dr4, changed, told):
+    """As in every part of the catalogue they fit each other."""
+    names = ("Signif_Avg", "Flux1000", "Energy_Flux100", "PL_Index", "LP_Index", "LP_beta", "LP_SigCurv")
+    names += tuple(f"Unc_{name}" for name in names if f"Unc_{name}" in dr4.table.colnames)
+    own = Table({f"{name}": np.asarray(dr4.table[name], float) for name in names})
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*do not fit")
+        warnings.filterwarnings("ignore", message=".*(implausible|contradict)")
+        for part in range(0, 600, 6):
+            read_sources(own[part : part + 6])
+    strange = own[::100].copy()
+    for name, other in changed.items():
+        strange[name] = other(strange) if callable(other) else own[other][::100]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_sources(strange)
+    assert any(re.search(told, str(each.message)) for each in caught)
+
+
+@pytest.mark.parametrize("entry", [(2.2, 0.1), [2.2, 2.3]])
+def test_one_source_has_one_value(entry):
+    with pytest.raises(CatalogError, match="mine has 2 values of PL_Index"):
+        read_sources(ROW | {"PL_Index": entry})
+    with pytest.raises(CatalogError, match="truth values"):
+        read_sources(ROW | {"PL_Index": True})
+
+
+def test_a_place_of_two_zeros_is_none():
+    with pytest.warns(CatalogWarning, match="RAJ2000 and DEJ2000 are 0 for 1 source"):
+        catalog = read_sources([ROW | {"ra": 0.0, "dec": 0.0}, ROW | {"ra": 0.0}])
+    assert np.isnan(catalog.column("GLAT")).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("size", [1, 2, 19])

@@ -109,6 +109,18 @@ def test_other_files_are_told_what_can_be_read(content, words, tmp_path):
     assert "again" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("beside", "found"), [("2,5", 2.5), ("0,125", 0.125), ("3", None), ("2.5", None)])
+def test_a_comma_before_three_digits_is_decimal_if_another_number_tells(beside, found, tmp_path):
+    """Else it may be one of thousands."""
+    (tmp_path / "t.csv").write_text(f"name;X;Y\nMkn 1,200;2,500;{beside}\nb;12,250;{beside}\n")
+    if found is None:
+        with pytest.raises(CatalogError, match="decimal comma, or one of thousands"):
+            read_table(tmp_path / "t.csv")
+    else:
+        table = read_table(tmp_path / "t.csv")
+        assert (table["X"].tolist(), table["Y"][0]) == ([2.5, 12.25], found)
+
+
 def test_a_comment_may_have_separators(tmp_path):
     """Below the names a line of # is a comment, unless it has as many separators as they have."""
     (tmp_path / "t.csv").write_text("name,ra,dec\n# odd, but real\na,1,2\n#b,3,4\n")

@@ -262,6 +262,20 @@ def test_a_flux_makes_categories_with_its_error():
     assert endless.membership == pytest.approx(none.membership)
 
 
+@pytest.mark.parametrize(("name", "mark"), [("pos_err_arcsec", -99.0), ("flux", -999.0), ("flux", 1e20)])
+def test_a_number_that_stands_for_none_is_a_blank(name, mark):
+    rng = np.random.default_rng(1)
+    table = Table({"ra": rng.uniform(0, 360, 99), "dec": rng.uniform(-80, 80, 99), "flux": rng.uniform(1, 50, 99)})
+    table["pos_err_arcsec"] = rng.uniform(1.0, 9.0, 99)
+    blank, marked = table.copy(), table.copy()
+    blank[name][::3], marked[name][::3] = np.nan, mark
+    expected = Candidates.of(blank)
+    with pytest.warns(CatalogWarning, match=f"{name} is .* for 33 sources"):
+        found = Candidates.of(marked)
+    np.testing.assert_array_equal(found.covariance, expected.covariance)
+    np.testing.assert_array_equal(found.membership, expected.membership)
+
+
 def test_claims_are_capped():
     rng = np.random.default_rng(7)
     table, P = sources(rng, 300), kinds(rng, 300)
@@ -293,6 +307,7 @@ def test_few_claims_in_one_region_count():
         ({"ra": [1.0], "dec": [2.0]}, {"EQUINOX": 1950.0}, "equinox 1950"),
         ({"ra": [1.0], "dec": [2.0], "pos_err": [3.0]}, {}, "pos_err .* has no unit"),
         ({"ra": [1.0], "dec": [2.0], "pos_err": [3.0] * u.s}, {}, "pos_err .* holds no angles"),
+        ({"ra": [1.0], "dec": [2.0], "pos_err_deg": [3.0]}, {}, "pos_err_deg .* median is 3 degrees"),
         ({"ra": [1.0], "dec": [200.0]}, {}, "beyond 90"),
         ({"ra": [1.0] * 60, "dec": [2.0] * 60}, {}, "has 1 objects: too few"),
     ],
