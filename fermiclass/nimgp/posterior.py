@@ -72,11 +72,8 @@ class SparsePosterior(Module):
 
     def predictor(self, kernel: Kernel) -> PredictiveFunctions:
         """Return the latent functions for prediction. Terms of the inducing points alone are computed once."""
-        Z, L, S_sqrt = (
-            tf.convert_to_tensor(self.Z),
-            self._cholesky(kernel, tf.float64),
-            tf.linalg.band_part(self.q_sqrt, -1, 0),
-        )
+        Z, L = tf.convert_to_tensor(self.Z), self._cholesky(kernel, tf.float64)
+        S_sqrt = tf.linalg.band_part(self.q_sqrt, -1, 0)
         weights, precision = (tf.cast(a, Z.dtype) for a in _weights_and_precision(L, self.q_mu, S_sqrt))
         return PredictiveFunctions(kernel, Z, weights, precision)
 

@@ -7,14 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.likelihoods.base import (
-    FAR,
-    ClassLikelihood,
-    Expectation,
-    Likelihood,
-    both_functions,
-    one_hot,
-)
+from fermiclass.nimgp.likelihoods.base import FAR, ClassLikelihood, Expectation, Likelihood, both_functions, one_hot
 from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax, Sign
 from fermiclass.nimgp.modules import Parameter
 from fermiclass.nimgp.posterior import LatentMoments
