@@ -13,7 +13,7 @@ from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog.other_list import PLACE_NAMES, numbers_of
-from fermiclass.catalog.plausibility import EXPECTED
+from fermiclass.catalog.plausibility import EXPECTED, MARKS
 from fermiclass.catalog.reading import USUAL
 from fermiclass.catalog.releases import RAW_COLUMNS
 from fermiclass.errors import CatalogError
@@ -219,7 +219,7 @@ def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[s
         values = numbers_of(column, name, "")
     except CatalogError:
         return False
-    values = values[np.isfinite(values)]
+    values = values[np.isfinite(values) & ~np.isin(values, MARKS)]
     if name == REFERENCE:
         fitted = "Unc_LP_beta" in found and not {"Unc_LP_Index", f"Unc_{INDEX}"}.isdisjoint(found)
         possible = np.all((values >= EXPECTED[name].least) & (values <= EXPECTED[name].most))

@@ -88,7 +88,7 @@ _RATIOS = (
 
 PLACES = ("RAJ2000", "DEJ2000", "GLON", "GLAT")  #: Columns of angles on the sky.
 #: Numbers that tables have where a value is missing, but for a 0 where it is impossible.
-_MARKS = np.array(
+MARKS = np.array(
     [sign * x for x in (99.9, 99.99, 999.9, 999.99, *(10.0**k - 1 for k in range(2, 7)), 1e20, 1e30, 1e37, 1e38)
      for sign in (-1, 1)] + [-1, -9, *(-(2.0**k) for k in (15, 31, 63))]
 )  # fmt: skip
@@ -144,7 +144,7 @@ def take_marks_as_missing(table: Table, source: str, *, zeros: bool = True) -> N
     numeric = [name for name in table.colnames if table[name].dtype.kind in "fiu"]
     for name in sorted(numeric, key=lambda name: "_UL" in name):
         values = _that_count(table, name)
-        found = np.unique(values[np.isin(values, [*_MARKS, *[0.0] * zeros])])
+        found = np.unique(values[np.isin(values, [*MARKS, *[0.0] * zeros])])
         marks = [mark for mark in found.tolist() if _is_mark(mark, name, values[np.isfinite(values)])]
         if marks:
             gone = np.isin(values, marks)
@@ -169,7 +169,7 @@ def _that_count(table: Table, name: str) -> FloatArray:
 
 def _is_mark(mark: float, name: str, values: FloatArray) -> bool:
     """Whether a conventional number stands for a missing value among the finite values of a column, in any unit."""
-    others, count, expected = values[~np.isin(values, _MARKS)], np.sum(values == mark), EXPECTED.get(name)
+    others, count, expected = values[~np.isin(values, MARKS)], np.sum(values == mark), EXPECTED.get(name)
     if expected and (mark < expected.low <= 0.0 or mark < 0.0 < expected.low):
         return True
     if mark == 0.0:

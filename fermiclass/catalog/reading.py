@@ -139,12 +139,13 @@ def refuse_hard(columns: Collection[str], names: Iterable[str], source: str) -> 
     """Raise CatalogError for 1FHL to 3FHL and TeV lists, by columns that they alone have, or names without Flux1000."""
     small = {name.lower(): name for name in columns}
     hard = {small[name] for name in ("hep_energy", "flux10_30gev") if name in small}
+    known = "" if hard else " If it has LAT fluxes from 1 GeV, name them: --columns Flux1000=flux."
     hard |= {found[1] for name in names if "flux1000" not in small and (found := _HARD.match(name))}
     if hard:
         raise CatalogError(
             f"{source} has {' and '.join(sorted(hard))}, as lists above 10 GeV do: fluxes and indices are not those of "
             "4FGL, from which models learn. Label 4FGL-DR4 in its place: it has most sources of 3FHL, with their names "
-            "in ASSOC_FHL, and many of TeV lists."
+            f"in ASSOC_FHL, and many of TeV lists.{known}"
         )
 
 

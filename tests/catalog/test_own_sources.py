@@ -126,12 +126,13 @@ def test_what_may_be_something_else_is_not_known(other):
         ({"index": [2.0, 3.0], "index_err": [0.1, 0.1]}, {"PL_Index": [2.0, 3.0], "Unc_PL_Index": [0.1, 0.1]}),
         ({"index": [0, 1], "photon_index": [2, 3]}, {"PL_Index": [2.0, 3.0]}),
         ({"gamma": ["2.31", "1.9"]}, {"PL_Index": [2.31, 1.9]}),
+        ({"gamma": [2.31, -999.0]}, {"PL_Index": [2.31, np.nan]}),
         ({"E0": [2000.0, 3000.0]}, {"reference_energy": [2000.0, 3000.0]}),
         ({"scale": [2.0 * u.GeV, 3.0 * u.GeV]}, {"reference_energy": [2000.0, 3000.0]}),
         ({"e_ref": [2e6 * u.keV, 3e6 * u.keV]}, {"reference_energy": [2000.0, 3000.0]}),
     ],
 )
-@pytest.mark.filterwarnings("ignore:.*converted")
+@pytest.mark.filterwarnings("ignore:.*(converted|value is missing)")
 def test_what_is_confirmed_is_known(other, plain):
     """By its error, its values, its unit, or beside a log-parabola."""
     row = {name: entry for name, entry in ROW.items() if name != "Eb"}
@@ -494,7 +495,10 @@ def test_1fhl_is_refused_as_the_others():
     for more in (*hard, {"name": "x", "hep_energy": 40.0}):
         with pytest.raises(CatalogError, match="ASSOC_FHL"):
             read_sources(row | more)
-    assert len(read_sources(row | {"Source_Name": "3FHL J0102.3+0405", "Flux1000": 1e-9}))  # fitted from 1 GeV
+    fitted = row | {"Source_Name": "3FHL J0102.3+0405", "flux": 1e-9}  # from 1 GeV
+    with pytest.raises(CatalogError, match="--columns Flux1000=flux"):
+        read_sources(fitted)
+    assert len(read_sources(fitted | {"Flux1000": 1e-9})) == len(read_sources(fitted, {"Flux1000": "flux"})) == 1
 
 
 @pytest.mark.parametrize("header", [{}, {"CDS-NAME": "3FHL", "VERSION": "v13"}])

@@ -68,7 +68,7 @@ def strangers(draw):
 def as_text(draw, table):
     """Return a table as text of any separator, with gaps, marks, comments and decimal commas that may be."""
     separator = draw(st.sampled_from(",;\t|"))
-    comma, gap = separator != "," and draw(st.booleans()), draw(st.sampled_from(["", "nan"]))
+    comma, gap = separator != "," and draw(st.booleans()), draw(st.sampled_from(["", "nan", "-999"]))
     rows = [list(table.colnames)]
     for row in table.iterrows():
         cells = [x if isinstance(x, str) else gap if np.isnan(x) else repr(float(x)) for x in row]
