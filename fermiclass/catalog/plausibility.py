@@ -87,11 +87,9 @@ _RATIOS = (
 )
 
 PLACES = ("RAJ2000", "DEJ2000", "GLON", "GLAT")  #: Columns of angles on the sky.
+_NINES = (99, 999, 9999, 99999, 999999, 99.9, 99.99, 999.9, 999.99, 1e20, 1e30, 1e37, 1e38)
 #: Numbers that tables have where a value is missing, but for a 0 where it is impossible.
-MARKS = np.array(
-    [sign * x for x in (99.9, 99.99, 999.9, 999.99, *(10.0**k - 1 for k in range(2, 7)), 1e20, 1e30, 1e37, 1e38)
-     for sign in (-1, 1)] + [-1, -9, *(-(2.0**k) for k in (15, 31, 63))]
-)  # fmt: skip
+MARKS = np.array([-1, -9, -(2.0**15), -(2.0**31), -(2.0**63), *_NINES, *(-x for x in _NINES)])
 _FAR = 3.0  # a mark is that many times as large as the other values; or 10 times as many, if it is possible and alone
 _FEW = 20  # fewer sources than this have no meaningful median
 _SOME = 5  # and fewer than this tell no relation of two columns
