@@ -148,7 +148,7 @@ def take_marks_as_missing(table: Table, source: str, *, zeros: bool = True) -> N
             gone = np.isin(values, marks)
             count = _sources(int(gone.reshape(len(table), -1).any(axis=1).sum()))
             shown = ", ".join(f"{mark:.15g}" for mark in marks)
-            _warn(f"{source}: column {name} is {shown} for {count}, as where a value is missing: taken as not known")
+            _warn(f"{source}: column {name} is {shown} for {count}, a number for missing values: taken as missing")
             _set(table, name, np.where(gone, np.nan, table[name]))
     places = PLACES[:2] if zeros and {*PLACES[:2]} <= {*table.colnames} else ()
     if np.any(nowhere := np.all([np.asarray(table[name]) == 0 for name in places], axis=0) & bool(places)):

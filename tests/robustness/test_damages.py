@@ -75,7 +75,7 @@ def test_an_impossible_number_is_a_missing_one(table, name, values):
     for value in values:
         one, other = table.copy(), table.copy()
         one[name][3], other[name][3] = value, np.nan
-        with pytest.warns(CatalogWarning, match=f"column {name} is beyond .* for 1 source: taken as missing"):
+        with pytest.warns(CatalogWarning, match=f"column {name} is .* for 1 source.*: taken as missing"):
             found = read_catalog(one)
         expected = read_catalog(other)
         for column in table.colnames:
