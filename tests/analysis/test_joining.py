@@ -241,7 +241,7 @@ def test_a_number_that_stands_for_none_is_a_blank(some, name, mark, rng):
         for each, entry in ((blank, np.nan), (marked, mark)):
             each[name][rows] = entry
             each["X"][rows] = np.nan if name == "X_ul" else each["X"][rows]
-        with pytest.warns(CatalogWarning, match=f"column {name} is .* value is missing") as told:
+        with pytest.warns(CatalogWarning, match=f"column {name} is .* for missing values") as told:
             found = join(some, marked)
         assert len(told) == 1
         expected = join(some, blank)

@@ -132,7 +132,7 @@ def test_what_may_be_something_else_is_not_known(other):
         ({"e_ref": [2e6 * u.keV, 3e6 * u.keV]}, {"reference_energy": [2000.0, 3000.0]}),
     ],
 )
-@pytest.mark.filterwarnings("ignore:.*(converted|value is missing)")
+@pytest.mark.filterwarnings("ignore:.*(converted|for missing values)")
 def test_what_is_confirmed_is_known(other, plain):
     """By its error, its values, its unit, or beside a log-parabola."""
     row = {name: entry for name, entry in ROW.items() if name != "Eb"}
@@ -282,7 +282,7 @@ def test_a_number_that_stands_for_none_is_a_blank(name, mark, rng):
     for size in (1, 30) if mark <= 0 else (30,):
         rows = [ROW | {"name": f"{k}", "TS": np.nan, name: scale * rng.uniform(0.9, 1.1)} for k in range(size)]
         marked, blank = ([row | {name: each} for row in rows[::2]] + rows[1::2] for each in (mark, np.nan))
-        with pytest.warns(CatalogWarning, match="value is missing") as told:
+        with pytest.warns(CatalogWarning, match="for missing values") as told:
             found = read_sources(marked)
         assert len(told) == 1
         assert_same(found, read_sources(blank))
@@ -341,7 +341,7 @@ def test_curvature_from_its_test():
         ("sigcurv", "delta_TS", [8.0, -9.0, 9.0, np.nan], [8.0, 7.0, 9.0, 2.0]),
     ],
 )
-@pytest.mark.filterwarnings("ignore:.*value is missing")
+@pytest.mark.filterwarnings("ignore:.*for missing values")
 def test_a_test_statistic_fills_empty_rows(given, test, plain, expected):
     row = {name: entry for name, entry in ROW.items() if name != "TS"} | {"pl_index": 2.2}
     rows = [row | {given: each, test: ts} for each, ts in zip(plain, [50.0, 49.0, np.nan, np.nan], strict=True)]
@@ -475,7 +475,7 @@ def test_a_limit_beside_a_value_does_not_count(name, limit):
     found, expected = (extract_features(each, features) for each in (catalog, read_sources([row] * 30)))
     np.testing.assert_array_equal(found.X, expected.X)
     np.testing.assert_array_equal(found.upper, expected.upper)
-    with pytest.warns(CatalogWarning, match="implausible|value is missing"):
+    with pytest.warns(CatalogWarning, match="implausible|for missing values"):
         alone = read_sources(row | {name: limit, name.rpartition("_")[0].lower(): np.nan})
     assert alone.in_doubt.all() == (limit > 0.0)
 
