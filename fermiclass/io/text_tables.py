@@ -88,8 +88,8 @@ def from_text(content: bytes, *, is_csv: bool = False) -> Table:
 def _plain(table: Table, *, commas: bool = False) -> Table:
     """Return a table with texts that stand for truth values, for lists and, with commas, for numbers as such."""
     words = {name: np.ma.filled(x, "").tolist() for name, x in table.columns.items() if x.dtype.kind == "U"}
-    numeric = [x for x in words.values() if commas and any(x) and all(map(_COMMA.fullmatch, x))]
-    given = {each.strip() for x in numeric for each in x if "," in each}
+    numeric = {name for name, x in words.items() if commas and any(x) and all(map(_COMMA.fullmatch, x))}
+    given = {each.strip() for name in numeric for each in words[name] if "," in each}
     if given and all(map(_THOUSANDS.fullmatch, given)):
         raise ValueError(f"{min(given)} has a decimal comma, or one of thousands: write numbers with a decimal point")
     for name in table.colnames if len(table) else ():
@@ -100,7 +100,7 @@ def _plain(table: Table, *, commas: bool = False) -> Table:
         texts: list[str] = words.get(name, [])
         if set(column.tolist()) <= {"True", "False"}:
             table[name] = np.asarray(column) == "True"
-        elif texts in numeric:
+        elif name in numeric:
             table[name] = Column([float(each.replace(",", ".") or "nan") for each in texts], unit=unit)
         elif texts and all(map(_LIST.fullmatch, texts)):
             items = [re.split(r"\s*,\s*" if "," in x else r"\s+", x[1:-1].strip()) for x in texts]

@@ -109,8 +109,8 @@ class TrainingDomain:
             A, B = (((each - centre) @ whiten.T).astype(np.float32) for each in (X, self.X))
             of_A, of_B = (np.square(each).sum(axis=1, keepdims=True) for each in (A, B))
             squares = np.hstack([A, of_A, np.ones_like(of_A)]) @ np.hstack([-2.0 * B, np.ones_like(of_B), of_B]).T
-            # The last bits of a square make way for the number of its source, which only lowers it: so the smallest
-            # are found without their places, in a third of the time.
+            # The last bits of a square make way for the number of its source, which only lowers it. So the smallest
+            # numbers say which sources they are of: NumPy finds values sooner than their places.
             bits, last = squares.view(np.int32), (1 << (len(B) - 1).bit_length()) - 1
             bits &= ~last
             bits |= np.arange(len(B), dtype=np.int32)

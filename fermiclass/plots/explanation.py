@@ -122,7 +122,8 @@ def explanation(explained: Explanation, *, figure: Any = None) -> tuple[Axes, Ax
 
     The features with the largest effect on the log-odds of the most probable class, or of a group with it, are on top.
     Effects are those on the two most probable classes, on all others with a probability of 1 % and more, and on these
-    groups. The `figure` is an empty one or a ``SubFigure``, by default a new one of pyplot. Return the three Axes.
+    groups. The `figure` is an empty one or a ``SubFigure``, by default a new one of pyplot. Return the Axes of
+    probabilities, features and effects.
     """
     order = explained.order
     if figure is None:

@@ -56,10 +56,10 @@ def kernel_slopes(weights: Mapping[str, ArrayLike], kernel: str) -> FloatArray:
 def log_odds_slopes(predict: Callable[[FloatArray], ArrayLike], X: ArrayLike, scale: ArrayLike) -> FloatArray:
     """Return how far each feature moves the log-odds ln(P_c / (1 − P_c)) of each class, ``(C, D)``.
 
-    A step of one standard deviation σ_j of a feature, half of it to each side, changes the log-odds L_c by ``L_c(x_j +
-    σ_j/2) − L_c(x_j − σ_j/2)``; all other features stay as they are. The result is the root mean square of this change
-    over the sources. It is small for a feature that others can replace. Raises ValueError when the shapes do not fit
-    each other.
+    A step of one standard deviation σ_j of a feature, half of it to each side, changes the log-odds L_c by
+    ``L_c(x_j + σ_j/2) − L_c(x_j − σ_j/2)``; all other features stay as they are. The result is the root mean square of
+    this change over the sources. It is small for a feature that others can replace. Raises ValueError when the shapes
+    do not fit each other.
 
     Parameters
     ----------
