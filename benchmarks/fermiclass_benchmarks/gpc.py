@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from fermiclass.errors import BenchmarkError
 from fermiclass.io import FloatArray
 from fermiclass_benchmarks.benchmark import Benchmark, PaperTable, Problem
-from fermiclass_benchmarks.methods import MethodOptions, make_estimator
 
 NOISES = ("0", "0.1", "0.25", "0.5")
 
@@ -86,10 +85,6 @@ class GPC(Benchmark):
         test, train = np.split(rng.permutation(len(X)), [round(_TEST * len(X))])
         X = X + np.sqrt(noise_variance) * rng.standard_normal(X.shape)
         return Problem.split(X, noise_variance, y, train, test)
-
-    def estimator(self, cell: str, method: str, options: MethodOptions) -> Any:
-        """Return an unfitted estimator, with settings that depend on the method."""
-        return make_estimator(method, self.settings(cell), options, fast=self.fast_settings(cell, method))
 
     def fast_settings(self, cell: str, method: str) -> Mapping[str, Any]:
         """Return settings that reach higher bounds in a tenth of the steps: natural gradients, longer length-scales.
