@@ -157,9 +157,8 @@ def hold_out(
             "its time grows with the cube of their number. Use fewer, with min_significance or fewer classes, or a "
             "method other than rmgpc."
         )
-    sparse = not expectation_propagation(estimator)
-    weight = table.weight if sparse else None
-    fitted = fit_folds(estimator, splits, table.X, table.y, table.X_var, weight, progress, halves=sparse)
+    weight = None if expectation_propagation(estimator) else table.weight
+    fitted = fit_folds(estimator, splits, table.X, table.y, table.X_var, weight, progress)
     predictions, wrong = [], np.empty(len(table))
     for one, (_, test) in zip(fitted, splits, strict=True):
         predictions.append(one.predict_distribution(table.X[test], X_var=table.X_var[test]))

@@ -13,9 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from fermiclass.nimgp.arrays import FloatArray
 from fermiclass.nimgp.estimators.fitted import Fitted
-from fermiclass.nimgp.estimators.fitting import schedule
 from fermiclass.nimgp.prediction.prediction import join
-from fermiclass.nimgp.settings import Settings
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]  #: Rows to train on, and rows that are held out.
 
@@ -35,37 +33,20 @@ def fit_folds(
     X_var: FloatArray,
     weight: FloatArray | None = None,
     progress: Callable[[int, int], None] | None = None,
-    *,
-    halves: bool = False,
 ) -> list[Any]:
     """Return a copy of the estimator for each fold, trained on the other rows, which may have weights ``(N,)``.
 
-    With `halves` each fold goes on from a shorter training on the rows that the other half of the folds holds out. Its
-    own rows are not among them. Five folds then take 0.6 of the steps. The estimator is a `NIMGPClassifier`.
-
     `progress` is called with the numbers of copies that are trained, and of all.
     """
-
-    def fit(rows: NDArray[np.intp], part: float = 1.0, **more: Any) -> Any:
-        one = clone(estimator)
-        if part < 1.0:
-            steps = schedule(Settings(**one.get_params(deep=False)), len(rows), 0).steps
-            one.set_params(steps=max(1, round(part * steps)), epochs=None)
-        weights = {} if weight is None else {"sample_weight": weight[rows]}
-        return one.fit(X[rows], y[rows], X_var=X_var[rows], **weights, **more)
-
-    fitted: list[Any] = []
-    middle = (len(splits) + 1) // 2 if halves else 0
-    for own, others in ((splits[:middle], splits[middle:]), (splits[middle:], splits[:middle])):
-        start = fit(np.sort(np.concatenate([held_out for _, held_out in others])), _OF_START) if halves else None
-        for train, _ in own:
-            fitted.append(fit(train, _AFTER_START, start=start) if halves else fit(train))
-            if progress is not None:
-                progress(len(fitted), len(splits))
+    fitted = []
+    for train, _ in splits:
+        weights = {} if weight is None else {"sample_weight": weight[train]}
+        fitted.append(clone(estimator).fit(X[train], y[train], X_var=X_var[train], **weights))
+        if progress is not None:
+            progress(len(fitted), len(splits))
     return fitted
 
 
-_OF_START, _AFTER_START = 0.5, 0.4  # parts of the steps: probabilities differ as much between seeds as with all of them
 _MAX_FOLDS = 5
 _LN_RANGE = np.log(4.0)  # temperatures from 1/4 to 4
 _LN_TOLERANCE = 0.01
