@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
+from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.training import loop
 from fermiclass_benchmarks.astro454 import Astro454
 from fermiclass_benchmarks.methods import MethodOptions
@@ -24,13 +25,14 @@ from fermiclass_benchmarks.synthetic import Synthetic
 from fermiclass_benchmarks.toy import Toy
 from fermiclass_benchmarks.uci import UCI
 
-maximise, bounds = loop.maximise, []
+maximise = loop.maximise
+bounds: list[float] = []
 
 
 def bound_after(model, data, settings, **more):
     """Train as :func:`maximise`, and note the bound at the end."""
     yield from maximise(model, data, settings, **more)
-    rows = loop.Batch(None, *data.feed(None, 0, model.dtype).data)
+    rows = Batch(None, *data.feed(None, 0, model.dtype).data)
     bound = tf.function(lambda seed: model.objective(rows, seed) + tf.cast(model.log_prior_density(), model.dtype))
     bounds.append(np.mean([bound(tf.constant([k, 5], tf.int32)).numpy() for k in range(20)]))
 
