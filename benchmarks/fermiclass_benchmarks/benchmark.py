@@ -130,7 +130,7 @@ class Benchmark:
         return make_estimator(method, self.settings(cell), options, fast=self.fast_settings(cell, method))
 
     def fast_settings(self, cell: str, method: str) -> Mapping[str, Any] | None:
-        """Return what replaces the paper's optimiser for a cell and method: here :attr:`fast`."""
+        """Return what replaces the paper's optimiser for a cell and method, as :attr:`fast`."""
         return self.fast
 
     def run(self, cell: str, estimator: Any, splits: Sequence[int]) -> list[Record]:
