@@ -102,11 +102,6 @@ def join_settings(*parts: Mapping[str, Any]) -> dict[str, Any]:
     return joined
 
 
-def needs_small_steps(method: str) -> bool:
-    """Whether large steps lead the training of a method astray: that of a network, and of q(x) with a tiny variance."""
-    return method.startswith("nimgp-nn") or method.endswith("@authors")
-
-
 def make_estimator(
     name: str, settings: Mapping[str, Any], options: MethodOptions, *, fast: Mapping[str, Any] | None = None
 ) -> Any:

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from fermiclass.errors import BenchmarkError
 from fermiclass_benchmarks.astro454 import Astro454
+from fermiclass_benchmarks.methods import MethodOptions
 
 
 @pytest.fixture
@@ -36,6 +38,22 @@ def test_without_the_significances(benchmark):
     np.testing.assert_array_equal(four.X, six.X[:, [0, 2, 3, 4]])
     np.testing.assert_array_equal(four.X_var_test, six.X_var_test[:, [0, 2, 3, 4]])
     np.testing.assert_array_equal(four.y, six.y)
+
+
+def test_methods_that_large_steps_lead_astray_keep_small_ones(benchmark):
+    def rate(method):
+        return benchmark.estimator("six", method, MethodOptions()).learning_rate
+
+    large = [rate(method) for method in ("mgp", "nimgp", "nimgp-fo")]
+    assert all(rate(method) < min(large) for method in ("nimgp-nn", "nimgp@authors", "nimgp-fo-marginal"))
+
+
+@pytest.mark.parametrize("method", ["mgp", "nimgp-fo"])
+def test_fewer_large_steps_end_at_the_bound_of_small_ones(benchmark, method):
+    problem, large = benchmark.problem("six", 0), benchmark.estimator("six", method, MethodOptions())
+    small = clone(large).set_params(steps=350, learning_rate=0.03)
+    bounds = [one.fit(problem.X, problem.y, X_var=problem.X_var).objective_[-1] for one in (large, small)]
+    assert bounds[0] == pytest.approx(bounds[1], abs=5)
 
 
 def test_no_data(tmp_path):

@@ -3,7 +3,6 @@
 from functools import partial
 
 import pytest
-from sklearn.base import clone
 
 from fermiclass.errors import BenchmarkError
 from fermiclass.labelling.training import default_estimator
@@ -12,9 +11,7 @@ from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 from fermiclass.nimgp.names import FULL_BATCH, LIKELIHOODS, PAPER_ESTIMATOR
 from fermiclass.nimgp.settings import Settings
 from fermiclass_benchmarks import methods
-from fermiclass_benchmarks.astro454 import Astro454
 from fermiclass_benchmarks.methods import MethodOptions, join_settings, make_estimator
-from fermiclass_benchmarks.synthetic import Synthetic
 
 
 def made(name, settings=None, **options):
@@ -47,24 +44,6 @@ def test_without_it_only_the_optimiser_differs(monkeypatch):
     paper, fast = (made("nimgp", {"epochs": 3, "num_inducing": 8}, paper=paper) for paper in (True, False))
     assert {name for name in paper if paper[name] != fast[name]} == {"steps", "epochs"}
     assert fast["num_inducing"] == 8
-
-
-@pytest.mark.parametrize("benchmark", [Astro454(), Synthetic()])
-def test_a_network_and_a_tiny_variance_take_smaller_steps(benchmark):
-    rate = {
-        method: benchmark.estimator(benchmark.cells[0], method, MethodOptions()).learning_rate
-        for method in ("mgp", "nimgp", "nimgp-fo", "nimgp-nn", "nimgp@authors")
-    }
-    assert max(rate["nimgp-nn"], rate["nimgp@authors"]) < min(rate["mgp"], rate["nimgp"], rate["nimgp-fo"])
-
-
-@pytest.mark.parametrize("method", ["mgp", "nimgp-fo"])
-def test_fewer_large_steps_end_at_no_lower_bound(method):
-    problem = Synthetic().problem("n100-d2-c3/0.1", 0)
-    large = Synthetic().estimator("n100-d2-c3/0.1", method, MethodOptions())
-    small = clone(large).set_params(steps=350, learning_rate=0.03)
-    bounds = [one.fit(problem.X, problem.y, X_var=problem.X_var).objective_[-1] for one in (large, small)]
-    assert bounds[0] > bounds[1] - 0.5
 
 
 @pytest.mark.parametrize(
