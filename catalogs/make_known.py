@@ -30,9 +30,9 @@ from make_lasting import FACTS, learned_from, slim
 import fermiclass as fc
 from fermiclass.analysis import facts
 from fermiclass.analysis.facts import AT_PLACE, CANDIDATE, COUNTERPART, GONE_SINCE, LATER_CLASS, PULSAR
+from fermiclass.brought.joining import match
+from fermiclass.brought.other_list import OtherList
 from fermiclass.catalog import CLASS_TREE, UNCERTAIN_CLASSES
-from fermiclass.catalog.joining import match
-from fermiclass.catalog.other_list import OtherList
 from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
 
 #: Name in 4FGL, what it is, and the paper that says so.

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score, roc_curve
 
+from fermiclass.brought.other_list import OtherList, Pairs
 from fermiclass.catalog import CLASS_TREE
-from fermiclass.catalog.other_list import OtherList, Pairs
 from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.io import FloatArray
 from fermiclass.labelling.labels import Labels

@@ -13,8 +13,8 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.model_selection import KFold, cross_val_predict
 
 from fermiclass._version import __version__
+from fermiclass.brought.joining import JOINED
 from fermiclass.catalog import Catalog
-from fermiclass.catalog.joining import JOINED
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError, FeatureError
 from fermiclass.features import DEFAULT_FEATURE_SET, extract_features

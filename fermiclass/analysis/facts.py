@@ -9,10 +9,10 @@ import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
+from fermiclass.brought.joining import same_sources
+from fermiclass.brought.other_list import OtherList
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.classes import CODE_NATURES
-from fermiclass.catalog.joining import same_sources
-from fermiclass.catalog.other_list import OtherList
 from fermiclass.io.tables import read_table
 
 _HERE = Path(__file__).parent

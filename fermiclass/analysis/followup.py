@@ -10,9 +10,9 @@ from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.analysis.facts import PAST_SCORE, first_list_of, known_as, known_pulsars, past_candidates
+from fermiclass.brought.joining import same_sources
+from fermiclass.brought.other_list import OtherList
 from fermiclass.catalog import SOURCE_STATUSES
-from fermiclass.catalog.joining import same_sources
-from fermiclass.catalog.other_list import OtherList
 from fermiclass.errors import CatalogError, SelectionError
 from fermiclass.io.target_lists import sexagesimal
 from fermiclass.labelling.labels import LABEL_FLAGS, LASTS, STATUS, Labels
@@ -144,7 +144,7 @@ def followup(
     exclude
         Sources to leave out, such as known pulsars or targets observed: a table with names or positions, or names. A
         name is that in 4FGL, of the counterpart, or in an earlier catalogue. All other rows exclude the sources within
-        :data:`fermiclass.catalog.joining.REACH` error ellipses, by their position or that in a name such as
+        :data:`fermiclass.brought.joining.REACH` error ellipses, by their position or that in a name such as
         'PSR J1539-3323'.
     exclude_known
         Whether to leave out the sources that others know as pulsars (:func:`fermiclass.analysis.facts.known_pulsars`).

@@ -14,7 +14,6 @@ from fermiclass.catalog.classes import (
     has_two_kinds,
     natures_of,
 )
-from fermiclass.catalog.own_sources import read_sources
 from fermiclass.catalog.reading import read_catalog
 from fermiclass.catalog.releases import RELEASES, CatalogWarning
 
@@ -34,5 +33,4 @@ __all__ = [
     "has_two_kinds",
     "natures_of",
     "read_catalog",
-    "read_sources",
 ]

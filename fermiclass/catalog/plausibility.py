@@ -70,29 +70,12 @@ EXPECTED |= {
     "cov_alpha_beta": Expected("", -10.0, 10.0, -10.0, 10.0, positive=False),
 }
 
-#: Pairs of columns: what the first is as the second tells it, least and largest ratio of both, and from which value on
-#: they count. For a photon of Flux1000, all but the faintest sources of 4FGL have 2 to 1000 GeV of Energy_Flux100.
-_RELATED = (
-    ("Signif_Avg", "TS", np.sqrt, 0.5, 2.0, 3.0),
-    ("LP_SigCurv", "delta_TS", np.sqrt, 0.5, 2.0, 3.0),
-    ("Energy_Flux100", "Flux1000", lambda flux: 1.602e-3 * flux, 1.9, 600.0, 0.0),
-)
-#: A product of columns over another, and the range of its median. In 4FGL the relative error of a flux is about 1.4
-#: over the significance, and 99 % of the sources have 0.8 to 3.3 in place of 1.4.
-_RATIOS = (
-    (("Signif_Avg", "Unc_Flux1000"), "Flux1000", 0.6, 4.0),
-    (("Signif_Avg", "Unc_Energy_Flux100"), "Energy_Flux100", 0.6, 4.0),
-    (("Unc_LP_Index",), "LP_Index", 0.0, 0.7),
-    (("Unc_PL_Index",), "PL_Index", 0.0, 0.7),
-)
-
 PLACES = ("RAJ2000", "DEJ2000", "GLON", "GLAT")  #: Columns of angles on the sky.
 _NINES = (99, 999, 9999, 99999, 999999, 99.9, 99.99, 999.9, 999.99, 1e20, 1e30, 1e37, 1e38)
 #: Numbers that tables have where a value is missing, but for a 0 where it is impossible.
 MARKS = np.array([-1, -9, -(2.0**15), -(2.0**31), -(2.0**63), *_NINES, *(-x for x in _NINES)])
 _FAR = 3.0  # a mark is that many times as large as the other values; or 10 times as many, if it is possible and alone
-_FEW = 20  # fewer sources than this have no meaningful median
-_SOME = 5  # and fewer than this tell no relation of two columns
+FEW = 20  # fewer sources than this have no meaningful median
 _MOST_NAMED = 5
 
 
@@ -125,7 +108,7 @@ def convert_units(table: Table, source: str) -> None:
                 "Correct it, or its unit."
             ) from error
         table[name].unit = wanted
-        _set(table, name, np.asarray(table[name]) * factor)
+        set_values(table, name, np.asarray(table[name]) * factor)
         if not np.isclose(factor, 1.0, rtol=1e-12, atol=0.0):
             _warn(f"{source}: column {name} is in {found}: converted to {wanted}")
 
@@ -141,24 +124,26 @@ def take_marks_as_missing(table: Table, source: str, *, zeros: bool = True) -> N
     """
     numeric = [name for name in table.colnames if table[name].dtype.kind in "fiu"]
     for name in sorted(numeric, key=lambda name: "_UL" in name):
-        values = _that_count(table, name)
+        values = that_count(table, name)
         found = np.unique(values[np.isin(values, [*MARKS, *[0.0] * zeros])])
         marks = [mark for mark in found.tolist() if _is_mark(mark, name, values[np.isfinite(values)])]
         if marks:
             gone = np.isin(values, marks)
-            count = _sources(int(gone.reshape(len(table), -1).any(axis=1).sum()))
+            count = count_sources(int(gone.reshape(len(table), -1).any(axis=1).sum()))
             shown = ", ".join(f"{mark:.15g}" for mark in marks)
             _warn(f"{source}: column {name} is {shown} for {count}, a number for missing values: taken as missing")
-            _set(table, name, np.where(gone, np.nan, table[name]))
+            set_values(table, name, np.where(gone, np.nan, table[name]))
     if zeros and {*PLACES[:2]} <= {*table.colnames}:
         nowhere = np.all([np.asarray(table[name]) == 0 for name in PLACES[:2]], axis=0)
         if nowhere.any():
-            _warn(f"{source}: {' and '.join(PLACES[:2])} are 0 for {_sources(int(nowhere.sum()))}: taken as missing")
+            _warn(
+                f"{source}: {' and '.join(PLACES[:2])} are 0 for {count_sources(int(nowhere.sum()))}: taken as missing"
+            )
         for name in PLACES[:2] if nowhere.any() else ():
-            _set(table, name, np.where(nowhere, np.nan, table[name]))
+            set_values(table, name, np.where(nowhere, np.nan, table[name]))
 
 
-def _that_count(table: Table, name: str) -> FloatArray:
+def that_count(table: Table, name: str) -> FloatArray:
     """Return the values of a column; a limit beside a value is NaN, as it does not count."""
     values, limited = np.asarray(table[name], np.float64), name.replace("_UL", "")
     if limited != name and limited in table.colnames and table[limited].shape == values.shape:
@@ -198,10 +183,10 @@ def check_values(table: Table, source: str) -> None:
             with np.errstate(invalid="ignore"):
                 impossible = np.isfinite(values) & ~((values >= expected.least) & (values <= expected.most))
             if np.any(impossible):
-                _set(table, name, np.where(impossible, np.nan, table[name]))
+                set_values(table, name, np.where(impossible, np.nan, table[name]))
                 _warn(
                     f"{source}: column {name} is beyond {expected.least:g} to {expected.most:g} for "
-                    f"{_sources(int(np.sum(impossible.reshape(len(table), -1).any(axis=1))))}: taken as missing"
+                    f"{count_sources(int(np.sum(impossible.reshape(len(table), -1).any(axis=1))))}: taken as missing"
                 )
     wrap_longitudes(table)
 
@@ -210,65 +195,10 @@ def wrap_longitudes(table: Table) -> None:
     """Turn negative longitudes into those of 0 to 360 degrees, in place."""
     for name in ("RAJ2000", "GLON"):
         if name in table.colnames and np.any(np.asarray(table[name]) < 0.0):
-            _set(table, name, np.where(table[name] < 0.0, table[name] + 360.0, table[name]))
+            set_values(table, name, np.where(table[name] < 0.0, table[name] + 360.0, table[name]))
 
 
-def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
-    """Take implausible values of sources that are in no catalogue as missing, in place; return their rows, ``(N,)``.
-
-    A column with an implausible median goes as a whole: its unit, or its sign, is in doubt. A single value is
-    implausible at ten times the highest usual median, and at half the lowest one (or 1 below it, if the column may have
-    values that are not positive). So are values of two columns that contradict each other (:data:`_RELATED`).
-
-    Warns with CatalogWarning for each such column.
-    """
-    in_doubt = np.zeros(len(table), bool)
-    for name in sorted((name for name in table.colnames if name in EXPECTED), key=lambda name: "_UL" in name):
-        values, expected = _that_count(table, name), EXPECTED[name]
-        least = max(expected.least, 0.5 * expected.low if expected.positive else expected.low - 1.0)
-        most = min(expected.most, 10.0 * expected.high)
-        usable = np.isfinite(values)
-        odd = usable & ((values < least) | (values > most))
-        if values.ndim == 1 and usable.sum() >= _FEW:
-            odd |= usable & (not expected.low <= float(np.median(values[usable])) <= expected.high)
-        if np.any(odd):
-            rows = odd.reshape(len(table), -1).any(axis=1)
-            in_doubt |= rows
-            unit = f" {expected.unit}" * bool(expected.unit)
-            _warn(
-                f"{source}: column {name} is implausible for {_sources(int(rows.sum()))}, such as "
-                f"{values[odd].flat[0]:.3g}{unit}: taken as not known. Check its unit and its sign"
-            )
-            _set(table, name, np.where(odd, np.nan, table[name]))
-    for one, other, told, least, most, start in (each for each in _RELATED if {*each[:2]} <= {*table.colnames}):
-        values, others = (np.asarray(table[name], np.float64) for name in (one, other))
-        with np.errstate(invalid="ignore"):
-            should_be = told(others)
-            odd = ((values < least * should_be) | (values > most * should_be)) & (np.maximum(values, should_be) > start)
-        if np.any(odd):
-            in_doubt |= odd
-            _warn(
-                f"{source}: {one} and {other} contradict each other for {_sources(int(odd.sum()))}, such as "
-                f"{values[odd][0]:.3g} and {others[odd][0]:.3g}: both are taken as not known. Check what they are"
-            )
-            for name in {one, other, f"{one}_UL", f"{other}_UL"} & {*table.colnames}:
-                _set(table, name, np.where(odd, np.nan, table[name]))
-    return in_doubt
-
-
-def warn_of_ratios(table: Table, source: str) -> None:
-    """Warn where columns of sources that are in no catalogue do not fit each other, such as errors that are values."""
-    for names, of, low, high in _RATIOS:
-        if {*names, of} <= {*table.colnames}:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                ratio = np.abs(np.prod([np.asarray(table[name], float) for name in names], axis=0) / table[of])
-            ratio = ratio[np.isfinite(ratio)]
-            if len(ratio) >= _SOME and not low <= (middle := np.median(ratio)) <= high:
-                what = f"the median of {' · '.join(names)} / {of} is {middle:.2g}, expected {low:g} to {high:g}"
-                _warn(f"{source}: columns do not fit each other: {what}. Check which is which")
-
-
-def _set(table: Table, name: str, values: NDArray[Any]) -> None:
+def set_values(table: Table, name: str, values: NDArray[Any]) -> None:
     """Replace the values of a column, and keep its unit, description and metadata."""
     column = table[name]
     table[name] = type(column)(values, unit=column.unit, description=column.description, meta=column.meta)
@@ -281,7 +211,7 @@ def _warn_of_column(name: str, values: FloatArray, source: str) -> bool:
     if values.ndim == 1 and 2 * usable.size < values.size:
         few = f"a usable value for only {usable.size} of {values.size} sources" if usable.size else "no usable value"
         _warn(f"{source}: column {name} has {few}: all other values are imputed")
-    if usable.size < _FEW:
+    if usable.size < FEW:
         return True
     median = float(np.median(usable))
     if np.all(usable == usable[0]):
@@ -300,11 +230,11 @@ def check_texts(table: Table, source: str) -> None:
     names, classes = np.asarray(table["Source_Name"]), np.char.lower(np.asarray(table["CLASS1"]))
     nameless = int(np.sum(names == ""))
     if nameless:
-        _warn(f"{source}: {_sources(nameless)} without a name: only the row identifies them")
+        _warn(f"{source}: {count_sources(nameless)} without a name: only the row identifies them")
     for column, texts in (("Source_Name", names), ("CLASS1", classes)):
         odd = sum(not text.isascii() or not text.isprintable() for text in texts.tolist())
         if odd:
-            _warn(f"{source}: column {column} is not ASCII for {_sources(odd)}: unreadable letters were replaced")
+            _warn(f"{source}: column {column} is not ASCII for {count_sources(odd)}: unreadable letters were replaced")
     codes, counts = np.unique(classes, return_counts=True)
     unknown = [f"{code} ({n})" for code, n in zip(codes, counts, strict=True) if code and code not in CLASS_CODES]
     if unknown:
@@ -321,7 +251,8 @@ def check_texts(table: Table, source: str) -> None:
         )
 
 
-def _sources(count: int) -> str:
+def count_sources(count: int) -> str:
+    """Return a number of sources in words, such as '1 source'."""
     return f"{count} source" + "s" * (count != 1)
 
 

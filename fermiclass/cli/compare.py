@@ -62,7 +62,7 @@ def compare(
       fermiclass compare labels.fits new-pulsars.vot --of pulsar --truth -o found.csv
     """  # noqa: D301
     from fermiclass.analysis.compare import compare as compared
-    from fermiclass.catalog.other_list import OtherList
+    from fermiclass.brought.other_list import OtherList
 
     if output is not None:
         check_writable(output, labels, other)

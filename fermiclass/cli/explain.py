@@ -10,7 +10,8 @@ import numpy as np
 
 from fermiclass.analysis.explain import Explanation
 from fermiclass.analysis.explain import explain as explain_source
-from fermiclass.catalog import Catalog, read_sources
+from fermiclass.brought.sources import read_sources
+from fermiclass.catalog import Catalog
 from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.source_names import find_source
 from fermiclass.cli.folders import load_folder, look_for, read_folder

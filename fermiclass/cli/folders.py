@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fermiclass.catalog import Catalog, read_sources
+from fermiclass.brought.sources import read_sources
+from fermiclass.catalog import Catalog
 from fermiclass.catalog.origin import Origin
 from fermiclass.errors import CatalogError, ModelFolderError
 from fermiclass.io.model_folder import CATALOGUE, ESTIMATOR, ROWS, ModelFiles, read_model_folder

@@ -10,9 +10,9 @@ import click
 
 from fermiclass.analysis.followup import CRITERIA
 from fermiclass.analysis.followup import followup as rank
+from fermiclass.brought.other_list import OtherList
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.classes import NATURES
-from fermiclass.catalog.other_list import OtherList
 from fermiclass.cli.folders import look_for
 from fermiclass.cli.options import FILE, BroughtIn, common_options, completing, file_option, names
 from fermiclass.io.files import check_figure_place, write_figure

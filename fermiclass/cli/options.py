@@ -16,10 +16,10 @@ import click
 from click.core import ParameterSource
 
 from fermiclass._version import __version__
-from fermiclass.catalog import Catalog, read_sources
-from fermiclass.catalog.candidates import COVERS, STATUSES, Candidates
+from fermiclass.brought.candidates import COVERS, STATUSES, Candidates
+from fermiclass.brought.sources import learn_also, read_sources
+from fermiclass.catalog import Catalog
 from fermiclass.catalog.origin import Origin
-from fermiclass.catalog.own_sources import learn_also
 from fermiclass.cli.app import DEBUG
 from fermiclass.errors import OutputError, RecipeError, in_one_line
 from fermiclass.features import FEATURE_SETS
@@ -269,7 +269,7 @@ class BroughtIn:
 
     def into(self, catalog: Catalog, *, labels: bool = True, needed: bool = True) -> Catalog:
         """Return a catalogue with the columns, and labels and further sources; `needed` as for `fermiclass.join`."""
-        from fermiclass.catalog.joining import join, relabel
+        from fermiclass.brought.joining import join, relabel
 
         for path in self.joined:
             catalog = join(catalog, read_table(path), path.name, needed=needed)

@@ -11,8 +11,8 @@ from astropy import units as u
 from astropy.coordinates import SkyCoord
 from astropy.table import Table
 
+from fermiclass.brought.candidates import Candidates
 from fermiclass.catalog import Catalog
-from fermiclass.catalog.candidates import Candidates
 from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
 from fermiclass.evaluation.methods import Method, Split, open_classes
 from fermiclass.evaluation.protocols import Targets

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass._version import __version__
+from fermiclass.brought.candidates import Candidates
 from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
-from fermiclass.catalog.candidates import Candidates
 from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.releases import CatalogWarning, warn_of_other_release
 from fermiclass.catalog.time_bins import in_bins_of

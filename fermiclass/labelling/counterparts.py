@@ -1,7 +1,7 @@
 """Counterparts: the class of a source and the object that it is, in one posterior.
 
 A source of class c has its counterpart in category k of a table with probability c_ck, the completeness. With f/ρ, the
-excess of :meth:`fermiclass.catalog.candidates.Candidates.around`, the candidates j of a source say
+excess of :meth:`fermiclass.brought.candidates.Candidates.around`, the candidates j of a source say
 
     BF_c = 1 − Σ_k c_ck + Σ_j c_ck(j) f(r_j) / ρ_k(j),    P'_c ∝ P_c BF_c,    P(j) = Σ_c P'_c c_ck(j) f_j / (ρ BF_c).
 
@@ -20,8 +20,8 @@ import numpy as np
 from astropy.table import Column, Table
 from numpy.typing import NDArray
 
+from fermiclass.brought.candidates import KINDS, STATUSES, Candidates, Surroundings, apart
 from fermiclass.catalog import ClassGrouping
-from fermiclass.catalog.candidates import KINDS, STATUSES, Candidates, Surroundings, apart
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
@@ -55,7 +55,7 @@ class Strength:
 
     name: str  #: Name of the table.
     sha256: str  #: Checksum of its content.
-    covers: str  #: One of :data:`fermiclass.catalog.candidates.COVERS`.
+    covers: str  #: One of :data:`fermiclass.brought.candidates.COVERS`.
     objects: int  #: Its objects in 95 % ellipses.
     chance: float  #: As many are expected by chance.
     share: float  #: Share of real counterparts among them, by where they lie in the ellipses.

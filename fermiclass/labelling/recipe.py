@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import numpy as np
 
+from fermiclass.brought.column_names import idle
 from fermiclass.catalog import TARGETS, THREE_CLASSES, Catalog, CatalogWarning, ClassGrouping
-from fermiclass.catalog.own_columns import idle
 from fermiclass.catalog.time_bins import in_bins_of
 from fermiclass.errors import CatalogError, ClassError, RecipeError, in_one_line
 from fermiclass.features import (

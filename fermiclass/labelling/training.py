@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fermiclass.brought.candidates import Candidates
 from fermiclass.catalog import Catalog, ClassGrouping
-from fermiclass.catalog.candidates import Candidates
 from fermiclass.errors import CatalogError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, parse_features
 from fermiclass.io.plain import versions

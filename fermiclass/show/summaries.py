@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from fermiclass.analysis.compare import Comparison
     from fermiclass.analysis.estimate import Estimates
+    from fermiclass.brought.candidates import Candidates
     from fermiclass.catalog import Catalog
-    from fermiclass.catalog.candidates import Candidates
     from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.rows import RowsModel
 

@@ -10,7 +10,7 @@ from astropy.table import Column, Table, vstack
 from sklearn.metrics import roc_auc_score
 
 from fermiclass.analysis.compare import compare
-from fermiclass.catalog.other_list import OtherList
+from fermiclass.brought.other_list import OtherList
 from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.io.plain import plain_table
 from fermiclass.io.tables import read_table, write_table

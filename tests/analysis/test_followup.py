@@ -11,7 +11,7 @@ from astropy.table import MaskedColumn, Table, vstack
 from fermiclass import followup
 from fermiclass.analysis.facts import CLAIMS, KNOWN, past_candidates
 from fermiclass.analysis.followup import ADDED, CRITERIA
-from fermiclass.catalog.other_list import OtherList
+from fermiclass.brought.other_list import OtherList
 from fermiclass.errors import CatalogError, FermiclassError, SelectionError
 from fermiclass.labelling.labels import Labels
 from tests.show.page.conftest import make_up_labels

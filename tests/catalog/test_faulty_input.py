@@ -10,7 +10,8 @@ from astropy.io import fits
 from astropy.io.votable.tree import VOTableFile
 from astropy.table import Table
 
-from fermiclass.catalog import CatalogWarning, read_catalog, read_sources
+from fermiclass.brought.sources import read_sources
+from fermiclass.catalog import CatalogWarning, read_catalog
 from fermiclass.catalog.releases import REQUIRED_COLUMNS
 from fermiclass.errors import CatalogError
 

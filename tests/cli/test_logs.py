@@ -99,7 +99,7 @@ def test_little_memory(monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr("fermiclass.catalog.own_sources.parse_table", fail)
+    monkeypatch.setattr("fermiclass.brought.sources.parse_table", fail)
     done = run("info", DR4)
     assert done.returncode == 2
     assert "not enough memory" in done.stderr

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from astropy.table import Table
 
-from fermiclass.catalog.candidates import Candidates
+from fermiclass.brought.candidates import Candidates
 from tests.conftest import REPOSITORY
 
 

@@ -7,8 +7,8 @@ import pytest
 from astropy.table import Table
 
 from fermiclass import NIMGPClassifier, read_catalog, read_sources, train
+from fermiclass.brought.sources import OWN_SOURCES
 from fermiclass.catalog import Catalog, ClassGrouping, default_classes
-from fermiclass.catalog.own_sources import OWN_SOURCES
 from fermiclass.catalog.reading import lost_second_associations, put_back_second_associations
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.features import FEATURE_SETS

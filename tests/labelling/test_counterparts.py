@@ -10,7 +10,7 @@ from astropy.table import Table
 from scipy.optimize import minimize_scalar
 
 from fermiclass import classify
-from fermiclass.catalog.candidates import Candidates, apart
+from fermiclass.brought.candidates import Candidates, apart
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.labelling.counterparts import (

@@ -12,8 +12,8 @@ import numpy as np
 from astropy.table import Table
 
 import fermiclass as fc
-from fermiclass.catalog.joining import REACH
-from fermiclass.catalog.other_list import OtherList
+from fermiclass.brought.joining import REACH
+from fermiclass.brought.other_list import OtherList
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 
 

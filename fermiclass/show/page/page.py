@@ -19,8 +19,8 @@ from markupsafe import Markup
 from fermiclass._version import __version__
 from fermiclass.analysis.facts import first_list_of, known_as
 from fermiclass.analysis.followup import ADDED
+from fermiclass.brought.sources import OWN_SOURCES
 from fermiclass.catalog import CLASS_TREE, Catalog
-from fermiclass.catalog.own_sources import OWN_SOURCES
 from fermiclass.catalog.source_names import gamma_ray_names
 from fermiclass.errors import OutputError
 from fermiclass.io.files import check_place, write_bytes

@@ -12,10 +12,10 @@ import numpy as np
 from astropy.table import Column, Table
 from numpy.typing import NDArray
 
+from fermiclass.brought.column_names import own_names
+from fermiclass.brought.other_list import RADIUS, OtherList, numbers_of, place_of
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
-from fermiclass.catalog.other_list import RADIUS, OtherList, numbers_of, place_of
-from fermiclass.catalog.own_columns import own_names
 from fermiclass.catalog.plausibility import take_marks_as_missing
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.catalog.source_names import position_in_name

@@ -12,7 +12,7 @@ import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.catalog.other_list import PLACE_NAMES, numbers_of
+from fermiclass.brought.other_list import PLACE_NAMES, numbers_of
 from fermiclass.catalog.plausibility import EXPECTED, MARKS
 from fermiclass.catalog.reading import USUAL
 from fermiclass.catalog.releases import RAW_COLUMNS

@@ -19,12 +19,13 @@ import numpy as np
 from astropy.table import Column, Table, vstack
 from numpy.typing import NDArray
 
-from fermiclass.catalog import own_columns as own
+from fermiclass.brought import column_names as own
+from fermiclass.brought.entries import tables_of
+from fermiclass.brought.plausibility import take_implausible_as_missing, warn_of_ratios
 from fermiclass.catalog import plausibility, reading
 from fermiclass.catalog.catalog import BY_ROW, Catalog
 from fermiclass.catalog.classes import CLASS_CODES, CLASS_TREE
 from fermiclass.catalog.origin import Brought, digest
-from fermiclass.catalog.own_entries import tables_of
 from fermiclass.catalog.plausibility import EXPECTED
 from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, CatalogWarning, Release, recognise
 from fermiclass.catalog.time_bins import BINS, in_bins_of
@@ -57,7 +58,7 @@ def read_sources(
         A file with a table (FITS, VOTable, Parquet, ECSV or CSV), an astropy table, a pandas data frame, a row as a
         dictionary, gammapy's `SkyModel` or catalogue source, or a list of rows and models. A row may have the key
         'model' with a fitted `SkyModel`, and 'flux_points' with points of gammapy or fermipy, as
-        :func:`fermiclass.catalog.flux_points.band_fluxes` takes them. Names are known in any case, those of fermipy and
+        :func:`fermiclass.brought.flux_points.band_fluxes` takes them. Names are known in any case, those of fermipy and
         gammapy too; units are converted.
     columns
         The names in `source` of the catalogue's columns, where they are not known, such as ``{'Flux1000': 'flux'}``.
@@ -220,7 +221,7 @@ def _as_catalog(
         notes.append("Variability_Index counts if its number of time bins is known (--variability-bins)")
     plausibility.take_marks_as_missing(clean, shown)
     plausibility.convert_units(clean, shown)
-    in_doubt = plausibility.take_implausible_as_missing(clean, shown)
+    in_doubt = take_implausible_as_missing(clean, shown)
     reading.join_bands(clean, _BANDS)
     _complete_bands(clean)
     done = _derive(clean)
@@ -228,8 +229,8 @@ def _as_catalog(
     _warn_of_unused(clean, said, done)
     more = f" and {len(rest) - _MOST_NAMED} more" if len(rest) > _MOST_NAMED else ""
     notes += [f"not known by name (--columns): {', '.join(rest[:_MOST_NAMED])}{more}"] if rest else []
-    in_doubt |= plausibility.take_implausible_as_missing(clean, shown)  # of what was derived
-    plausibility.warn_of_ratios(clean, shown)
+    in_doubt |= take_implausible_as_missing(clean, shown)  # of what was derived
+    warn_of_ratios(clean, shown)
     plausibility.wrap_longitudes(clean)
     errors = [f"Unc_{name}" for name in clean.colnames if f"Unc_{name}" in EXPECTED]
     for name in (*REQUIRED_COLUMNS, *errors):

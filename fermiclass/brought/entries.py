@@ -10,8 +10,8 @@ import astropy.units as u
 import numpy as np
 from astropy.table import Row, Table
 
-from fermiclass.catalog.flux_points import band_fluxes
-from fermiclass.catalog.own_columns import COVARIANCE, ERRORS, NAMES, REFERENCE, VALUES
+from fermiclass.brought.column_names import COVARIANCE, ERRORS, NAMES, REFERENCE, VALUES
+from fermiclass.brought.flux_points import band_fluxes
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.plain import from_frame, plain_column

@@ -14,10 +14,10 @@ from astropy import units as u
 from astropy.table import Table
 from numpy.typing import NDArray
 
+from fermiclass.brought.column_names import own_names
+from fermiclass.brought.other_list import OtherList
 from fermiclass.catalog.classes import CLASS_TREE, UNCERTAIN_CLASSES
 from fermiclass.catalog.origin import digest
-from fermiclass.catalog.other_list import OtherList
-from fermiclass.catalog.own_columns import own_names
 from fermiclass.catalog.plausibility import take_marks_as_missing
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray

@@ -1,0 +1,1 @@
+"""What a user brings: sources of one's own, columns and labels of other lists, tables of candidate counterparts."""
