@@ -14,7 +14,7 @@ from tests.conftest import without_graphs
 
 CLASSES = ("bll", "fsrq", "psr")
 SETTINGS = {"steps": 8, "num_inducing": 8}
-QUICK = ("--steps", "8", "--inducing", "8", "--classes", ",".join(CLASSES))
+QUICK = ("--steps", "8", "--set", "num_inducing=8", "--classes", ",".join(CLASSES))
 CATALOG, OWN = "4FGL-DR4.fits", "mine.csv"
 COLUMNS = {"PL_Index": "foo", "Unc_PL_Index": "foo_err"}
 JOIN, LABELS, ALSO = ("--join", "x.csv"), ("--labels", "own.csv"), ("--also", "more.csv")

@@ -159,7 +159,7 @@ class Candidates:
         if covers == "all" and len(rows) < _NEIGHBOURS:
             raise CatalogError(
                 f"'{source}' has {len(rows)} objects: too few to tell how many are there by chance. Give the whole "
-                "table, or say what it covers: ellipses or claims (--covers)."
+                "table, or say what it covers: ellipses or claims (--counterparts FILE:claims)."
             )
         notes += [note for note in (errors, by) if note]
         by_row = (listed.names, listed.ra, listed.dec, covariance)

@@ -7,15 +7,18 @@ import gc
 import importlib
 import io
 import logging
+import re
 import sys
 import traceback
 import warnings
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fermiclass._version import __citation__, __version__
+from fermiclass.cli.logs import to_file, to_standard_error
 from fermiclass.errors import FermiclassError, in_one_line
 from fermiclass.nimgp.errors import NIMGPError
 
@@ -26,7 +29,12 @@ _LOG = logging.getLogger(__name__)
 
 USER_ERROR, BUG, INTERRUPTED = 2, 1, 130
 
-DEBUG = "fermiclass.debug"  #: Key of the context's metadata: whether the traceback of an error is shown.
+#: Keys of the context's metadata: whether the traceback of an error is shown, and whether nothing else is printed.
+DEBUG, QUIET = "fermiclass.debug", "fermiclass.quiet"
+
+#: Options of the group that may stand behind the command, too.
+_ANYWHERE = re.compile(r"-q|--quiet|-v+|--verbose|--debug|--log(=.*)?", re.DOTALL)
+_EPILOG = "-q, -v, --log FILE.log and --debug may stand anywhere: see fermiclass --help."
 
 #: What the commands do, for the help of all; the module of a command is imported when the command runs.
 ABOUT = {
@@ -43,6 +51,13 @@ ABOUT = {
     "evaluate": "Measure how far the probabilities can be trusted.",
     "train-rows": "Train on any number of rows in a file.",
     "classify-rows": "Label any number of rows in a file.",
+}
+
+#: Sections of the help of a command, with the names of their parameters.
+SECTIONS = {
+    "What you bring": ("columns", "bins", "joined", "own_labels", "also", "tables"),
+    "Model": ("features", "classes", "min_significance", "method", "steps", "seed"),
+    "Recipe": ("config", "changes", "save_config", "paper"),
 }
 
 #: Entry points by which other distributions add commands. Their summaries say what the commands do.
@@ -80,13 +95,25 @@ class CommandGroup(click.Group):
             raise FermiclassError(f"the command '{cmd_name}' is not installed: {_ELSEWHERE[cmd_name]}")
         return None
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Refuse empty arguments, as of a shell variable that is not set: a command would take them for its default."""
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Move options of the group to the front, and refuse empty arguments, as of a shell variable that is not set.
+
+        A command would take the latter for its default.
+        """
         for before, argument in zip(["the command", *args], args, strict=False):
             if not argument.strip() or (argument.startswith("--") and argument.endswith("=")):
                 raise click.UsageError(
                     f"nothing is given after {argument.strip() or before}: give a value, or leave the option out", ctx
                 )
+        end = args.index("--") if "--" in args else len(args)
+        front: list[str] = []
+        rest: list[str] = []
+        for before, word in zip(["", *args], args[:end], strict=False):
+            (front if before == "--log" or _ANYWHERE.fullmatch(word) else rest).append(word)
+        return super().parse_args(ctx, [*front, *rest, *args[end:]])
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Return the command; the message of a wrong name has the nearest one."""
         close = difflib.get_close_matches(args[0], ABOUT, n=1)
         if close and self.get_command(ctx, args[0]) is None:
             raise click.UsageError(f"there is no command '{args[0]}'. Did you mean '{close[0]}'?", ctx)
@@ -152,7 +179,24 @@ def _load(module: str, name: str) -> click.Command:
         gc.freeze()
     finally:
         gc.enable()
+    command.epilog = command.epilog or _EPILOG
     return command
+
+
+class SectionedCommand(click.Command):
+    """A command whose help has its options in sections: :data:`SECTIONS`."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of each section; those of none come first."""
+        records: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *SECTIONS)}
+        for each in self.get_params(ctx):
+            title = next((title for title, names in SECTIONS.items() if each.name in names), "Options")
+            if record := each.get_help_record(ctx):
+                records[title].append(record)
+        for title, rows in records.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 def _show_warning(shown: set[str], message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -166,10 +210,23 @@ def _show_warning(shown: set[str], message: Warning | str, category: type[Warnin
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="fermiclass")
 @click.version_option(__citation__, "--cite", message="%(version)s", help="Show how to cite fermiclass and exit.")
-def main() -> None:
+@click.option("-q", "--quiet", is_flag=True, help="Print errors and warnings only.")
+@click.option("-v", "--verbose", count=True, help="Print each stage on standard error; -vv prints more.")
+@click.option(
+    "--log",
+    type=click.Path(path_type=Path),
+    metavar="FILE.log",
+    help="Append each stage, warning and error to a file, with times.",
+)
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def main(ctx: click.Context, quiet: bool, verbose: int, log: Path | None, debug: bool) -> None:
     """Probabilistic classes for the unassociated sources of the Fermi-LAT catalogue.
 
     \b
     Example:
       fermiclass classify 4FGL-DR4.fits -o labels.fits
     """  # noqa: D301 (\b keeps click from re-wrapping)
+    ctx.meta.update({QUIET: quiet, DEBUG: debug})
+    to_standard_error(ctx, verbose)
+    to_file(ctx, log)

@@ -9,6 +9,7 @@ import click
 
 from fermiclass.catalog import TARGETS, read_catalog
 from fermiclass.cli import options
+from fermiclass.cli.app import SectionedCommand
 from fermiclass.cli.folders import load_folder, read_folder
 from fermiclass.cli.options import BroughtIn, CandidateTables
 from fermiclass.io.model_folder import CATALOGUE
@@ -25,7 +26,7 @@ _OF_LABELLING = {"targets", "class_priors"}  # options of the recipe that do not
 _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", ".ecsv")
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @options.catalog_argument
 @options.table_option("The label table to write", default="CATALOG-labels.fits")
 @options.file_option("--model", "model_folder", help="Use a model that 'train' saved.")
@@ -43,7 +44,6 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
     "bcu and unk; a group that is not in the file has the priors of the training. [default: selection; trained with "
     "--paper]"
 )
-@click.option("--no-class2", is_flag=True, help="Do not take the class of a low-probability association as evidence.")
 @options.counterparts_options
 @click.option("--send", is_flag=True, help="Send the table to TOPCAT, Aladin and others by SAMP; .fits or .vot.")
 @options.feature_options
@@ -136,8 +136,9 @@ def _stem(catalog: Path) -> str:
 
 def _refuse_with_model() -> None:
     learned = {*options.SETTINGS, *options.RECIPE_FIELDS} - _OF_LABELLING
-    others = ("own_labels", "also", "paper", "config", "save_config", "train_on", "temperature")
+    others = ("own_labels", "also", "paper", "config", "save_config", "train_on")
     given = options.given_options(*learned, *others)
-    if given:
-        names = ", ".join(each.opts[0] for each in given)
+    changes = [name for name in click.get_current_context().params["changes"] if name != "class2"]
+    if given or changes:
+        names = ", ".join([*(each.opts[0] for each in given), *(f"--set {name}" for name in changes)])
         raise click.UsageError(f"--model brings its own settings: leave out {names}")

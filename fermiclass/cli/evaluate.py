@@ -10,6 +10,7 @@ import click
 
 from fermiclass.catalog import read_catalog
 from fermiclass.cli import options
+from fermiclass.cli.app import SectionedCommand
 from fermiclass.cli.options import BroughtIn, CandidateTables
 from fermiclass.errors import BenchmarkError
 from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
@@ -27,7 +28,7 @@ def _later(about: str, name: str, *flags: str) -> Any:
     return options.file_option(*flags, name, metavar="LATER", help=about)
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @options.catalog_argument
 @_later(
     "Score unassociated sources by any class that a later release gives them: AGN, pulsar or other.",
@@ -72,16 +73,15 @@ def _later(about: str, name: str, *flags: str) -> Any:
     f"the error bars. With {_CORE}, as in nimgp{_CORE}, it is the estimator as in the paper: it maximises the evidence "
     "lower bound, and learns from sources of one class.",
 )
-@options.setting_option("likelihood", help="Likelihood of the methods that are named.")
 @click.option(
     "--baselines",
     is_flag=True,
     help="Add all baselines: other classifiers, mostly of scikit-learn. With --open each learns from two sets of "
     "features in three trainings; else each is there with +unc, too.",
 )
-@options.also_share_option
 @options.recipe_seed_option
 @options.config_option
+@options.set_option
 @options.file_option("--json", "json_file", help="Write the results to this file.")
 @options.file_option("--plot", help="Figure of the results: .png, .pdf or .svg.")
 @options.common_options

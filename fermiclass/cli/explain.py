@@ -14,6 +14,7 @@ from fermiclass.brought.sources import read_sources
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.source_names import find_source
+from fermiclass.cli.app import SectionedCommand
 from fermiclass.cli.folders import load_folder, look_for, read_folder
 from fermiclass.cli.options import FILE, BroughtIn, brought_options, class_priors_option, common_options, file_option
 from fermiclass.errors import CatalogError
@@ -33,7 +34,7 @@ from fermiclass.show.terminal import train_with_bar
 _SAME, _ROUNDED = 1e-3, 0.05
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @click.argument("labels_or_model", type=FILE)
 @click.argument("name")
 @file_option(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-import platform
-import sys
+import difflib
+import tomllib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial, reduce, wraps
 from pathlib import Path
 from typing import Any
@@ -15,24 +14,20 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from fermiclass._version import __version__
-from fermiclass.brought.candidates import COVERS, STATUSES, Candidates
+from fermiclass.brought.candidates import COVERS, KINDS, STATUSES, Candidates
 from fermiclass.brought.sources import learn_also, read_sources
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.origin import Origin
-from fermiclass.cli.app import DEBUG
-from fermiclass.errors import OutputError, RecipeError, in_one_line
+from fermiclass.cli.app import QUIET
+from fermiclass.errors import RecipeError, in_one_line
 from fermiclass.features import FEATURE_SETS
-from fermiclass.io.files import check_place, os_errors_as_output_errors, write_bytes
+from fermiclass.io.files import check_place, write_bytes
 from fermiclass.io.tables import read_table
 from fermiclass.labelling.class_priors import WAYS, GroupPriors, read_priors
 from fermiclass.labelling.labels import Labels
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.nimgp.names import LEARNED
-from fermiclass.nimgp.settings import FIELDS, FOLDS
-
-_ROOT = logging.getLogger("fermiclass")
-_LOG = logging.getLogger(__name__)
+from fermiclass.nimgp.settings import FIELDS
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -74,7 +69,6 @@ _ABOUT = {
     "label_noise": "Probability that a label is wrong, learned or given",
     "num_inducing": "Number of inducing points for each class",
     "steps": "Number of training steps",
-    "epochs": "Number of passes over the training sources, instead of --steps",
     "batch_size": "Number of rows in a step",
     "learning_rate": "First step size of Adam",
 }
@@ -119,67 +113,15 @@ seed_option = click.option("--seed", type=_SEED, default=0, show_default=True)
 recipe_seed_option = click.option("--seed", type=_SEED, help="Seed of all draws. [default: 0, or that of --config]")
 
 
-# --- logs ------------------------------------------------------------------------------------------------------------
+def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command ``quiet``, which is said to ``fermiclass`` itself."""
 
+    @wraps(command)
+    def run(**given: Any) -> Any:
+        return command(quiet=bool(click.get_current_context().meta.get(QUIET)), **given)
 
-def _to_standard_error(context: click.Context, parameter: click.Parameter, count: int) -> None:
-    if count and not context.resilient_parsing:
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("fermiclass: %(message)s"))
-        handler.addFilter(lambda record: record.levelno < logging.WARNING)  # the others are there already
-        _add(context, handler, logging.INFO if count == 1 else logging.DEBUG)
+    return run
 
-
-def _to_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
-    if path is None or context.resilient_parsing:
-        return
-    target = check_place(path)
-    if {path.suffix, target.suffix} != {".log"}:  # no table, model or catalogue ends like this
-        raise OutputError(f"the log '{path}' does not end in .log: give it such a name, as the file is appended to.")
-    with os_errors_as_output_errors(target):
-        handler = logging.FileHandler(path, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    _add(context, handler, logging.DEBUG)
-    _LOG.info("fermiclass %s, Python %s: %s", __version__, platform.python_version(), " ".join(sys.argv[1:]))
-
-
-def _add(context: click.Context, handler: logging.Handler, level: int) -> None:
-    """Add a handler until the command, and the report of its error, has ended."""
-    handler.setLevel(level)
-    _ROOT.addHandler(handler)
-    _ROOT.setLevel(logging.DEBUG)  # the handlers choose
-
-    def remove() -> None:
-        _ROOT.removeHandler(handler)
-        _ROOT.setLevel(logging.NOTSET)
-        handler.close()
-
-    context.find_root().call_on_close(remove)
-
-
-_hidden_option = partial(click.option, expose_value=False)  # the command does not get it
-common_options = _options(
-    click.option("--quiet", is_flag=True, help="Print errors and warnings only."),
-    _hidden_option(
-        *("-v", "--verbose"),
-        count=True,
-        callback=_to_standard_error,
-        help="Print each stage on standard error; -vv prints more.",
-    ),
-    _hidden_option(
-        "--log",
-        type=FILE,
-        metavar="FILE.log",
-        callback=_to_file,
-        help="Append each stage, warning and error to a file, with times.",
-    ),
-    _hidden_option(
-        "--debug",
-        is_flag=True,
-        callback=lambda context, parameter, value: context.meta.update({DEBUG: value}),
-        help="Show the traceback of an error.",
-    ),
-)
 
 classes_option = click.option(
     "--classes",
@@ -209,27 +151,40 @@ feature_options = _options(
 config_option = file_option(
     "--config", metavar="FILE.toml", help="Recipe to start from: a file that --save-config wrote."
 )
-also_share_option = click.option(
-    "--also-share",
-    type=float,
-    metavar="S",
-    help="Share of the unassociated sources expected to be of the classes of --also that no catalogue has. "
-    "[default: 0.01]",
+
+
+def _changes(context: click.Context, parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, Any]:
+    """Return settings by name from ``NAME=VALUE``: values of TOML, or words; 'none' is None."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = (part.strip() for part in pair.partition("="))
+        if not (name and equals and text):
+            raise click.BadParameter(f"'{pair}' is not of the form NAME=VALUE, such as num_inducing=100.")
+        if name in found:
+            raise click.BadParameter(f"'{name}' is given twice.")
+        try:
+            found[name] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name] = None if text == "none" else text
+    return found
+
+
+set_option = click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_changes,
+    help="Change one entry of the recipe, such as likelihood=probit, num_inducing=100, temperature=folds, "
+    "training.draw_pairs=64, class2=false or also_share=0.05. 'fermiclass info --recipe' prints all.",
 )
 
 model_options = _options(
-    also_share_option,
     setting_option("method", help="Treatment of the error bars. [default: nimgp-fo]"),
-    setting_option("likelihood"),
-    label_noise_option(help=f"{_ABOUT['label_noise']}. [default: 0, all labels are trusted]"),
-    setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M"),
     setting_option("steps", help=f"{_ABOUT['steps']}. [default: 500]"),
-    setting_option("epochs", help=f"{_ABOUT['epochs']}."),
-    click.option(
-        "--temperature", is_flag=True, help="Adjust the sharpness of the probabilities on held-out sources; slower."
-    ),
     recipe_seed_option,
     config_option,
+    set_option,
     file_option("--save-config", metavar="FILE.toml", help="Write the recipe, to repeat the labels with --config."),
     click.option("--paper", is_flag=True, help="Settings of Villacampa-Calvo et al. (2021), where none are given."),
 )
@@ -342,63 +297,65 @@ brought_options = _gathered(
 )
 
 
+class _CandidateTable(click.ParamType[Any]):
+    """``FILE``, or ``FILE:covers:kinds:statuses`` with words of these, in any order, separated by colons and commas."""
+
+    name = "candidates"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the file, and the arguments of :meth:`Candidates.read` that are said."""
+        said: dict[str, Any] = {}
+        path, words = str(value), {"covers": COVERS, "kinds": KINDS, "statuses": STATUSES}
+        while ":" in path and not Path(path).exists():
+            path, _, last = path.rpartition(":")
+            given = names(last)
+            what = next((each for each, known in words.items() if given and {*given} <= {*known}), None)
+            if what is None or what in said or (what == "covers" and len(given) > 1):
+                known = "; ".join(", ".join(each) for each in words.values())
+                self.fail(f"'{last}' behind {path} is not one of these: {known}; or is there twice.", param, ctx)
+            said[what] = given[0] if what == "covers" else given
+        return Path(path), said
+
+
 @dataclass(frozen=True)
 class CandidateTables:
-    """What the options ``--counterparts``, ``--covers`` and ``--counterparts-of`` say."""
+    """What the option ``--counterparts`` says."""
 
-    files: tuple[Path, ...]
-    covers: str | None
-    kinds: list[str]
-    statuses: list[str]
+    tables: tuple[tuple[Path, dict[str, Any]], ...]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read."""
+        return tuple(path for path, _ in self.tables)
 
     def read(self) -> list[Candidates]:
         """Return the tables."""
-        return [Candidates.read(path, self.covers, self.kinds, self.statuses) for path in self.files]
+        return [Candidates.read(path, **said) for path, said in self.tables]
 
 
-#: The options of :class:`CandidateTables`; the command gets ``candidates``.
+#: The option of :class:`CandidateTables`; the command gets ``candidates``.
 counterparts_options = _gathered(
     CandidateTables,
     "candidates",
-    file_option(
+    click.option(
         "--counterparts",
-        "files",
+        "tables",
         multiple=True,
-        metavar="FILE",
-        help="Table of objects that may be the counterparts of unassociated sources: names and positions, maybe "
-        "with errors, a category or a flux. It is evidence of their classes.",
-    ),
-    click.option(
-        "--covers",
-        type=click.Choice(COVERS),
-        help="What these tables cover: all of a part of the sky, only the error ellipses of sources, or claimed "
-        "counterparts. [default: by names of LAT sources in the table]",
-    ),
-    click.option(
-        "--counterparts-of",
-        "kinds",
-        type=names,
-        default="agn",
-        show_default=True,
-        metavar="a,b",
-        help="Kinds of sources that have such counterparts: agn, pulsar, other.",
-    ),
-    click.option(
-        "--counterparts-for",
-        "statuses",
-        type=names,
-        default=STATUSES[0],
-        show_default=True,
-        metavar="a,b",
-        help=f"Sources for which counterparts are sought: some of {', '.join(STATUSES)}.",
+        type=_CandidateTable(),
+        metavar="FILE[:WORDS]",
+        help="Table of objects that may be the counterparts of sources: names and positions, maybe with errors, a "
+        "category or a flux. It is evidence of classes. Words say what it covers (all, ellipses or claims; by default "
+        "told by names of LAT sources in it), of which kinds of sources its objects are counterparts (agn by default; "
+        "pulsar, other), and for which sources they are sought (unassociated by default; bcu, unk): "
+        "hii.csv:all:pulsar,other.",
     ),
 )
 
 
 # --- the recipe ------------------------------------------------------------------------------------------------------
 
-SETTINGS = ("method", "likelihood", "label_noise", "num_inducing", "steps", "epochs")
-RECIPE_FIELDS = ("features", "classes", "min_significance", "targets", "class_priors", "also_share")
+SETTINGS = ("method", "likelihood", "num_inducing", "steps")
+RECIPE_FIELDS = ("features", "classes", "min_significance", "targets", "class_priors")
 
 
 def with_recipe(base: Callable[[], Recipe] = Recipe) -> Decorator:
@@ -427,26 +384,37 @@ def _recipe(base: Callable[[], Recipe], chosen: dict[str, Any]) -> Recipe:
         found = {name: chosen.pop(name, None) for name in names}
         return {name: value for name, value in found.items() if value is not None}
 
-    settings, fields, others = take(*SETTINGS), take(*RECIPE_FIELDS), take("config", "paper", "temperature", "seed")
+    settings, changed, others = take(*SETTINGS), take(*RECIPE_FIELDS), take("config", "paper", "seed", "changes")
     config, paper = others.get("config"), others.get("paper")
-    if {"steps", "epochs"} <= settings.keys():
-        raise click.UsageError("--steps and --epochs cannot be combined: give one of them")
     if config and paper:
         raise click.UsageError("--config and --paper cannot be combined: give one of them")
     recipe = read_recipe(config) if config else Recipe.paper() if paper else base()
-    if others.get("temperature"):
-        if settings.get("likelihood", recipe.settings.likelihood) == "step":
-            raise click.UsageError(
-                "--temperature has no effect on the step likelihood, which learns its ε: leave it out"
-            )
-        settings["temperature"] = FOLDS
     if "seed" in others:
         settings["random_state"] = others["seed"]
-    if chosen.pop("no_class2", False):
-        fields["class2"] = False
+    of_recipe = {each.name for each in fields(Recipe)} - {"settings"}
+    for name, value in others.get("changes", {}).items():
+        options, _, inner = name.partition(".")
+        if name in settings or name in changed:
+            raise click.UsageError(f"--set {name} and its own option cannot be combined: give one of them")
+        if name in of_recipe:
+            changed[name] = value
+        elif name in FIELDS:
+            settings[name] = value
+        elif inner and is_dataclass(getattr(recipe.settings, options, None)):
+            try:
+                settings[options] = replace(settings.get(options, getattr(recipe.settings, options)), **{inner: value})
+            except TypeError as error:
+                raise click.UsageError(f"--set {name}: {options} has no setting '{inner}'") from error
+        else:
+            near = difflib.get_close_matches(name, [*of_recipe, *FIELDS], 3)
+            raise click.UsageError(f"--set {name}: there is no such entry; near it are {', '.join(near) or 'none'}")
+    if {"steps", "epochs"} <= settings.keys():
+        raise click.UsageError("steps and epochs cannot be combined: give one of them")
+    if "temperature" in settings and settings.get("likelihood", recipe.settings.likelihood) == "step":
+        raise click.UsageError("temperature has no effect on the step likelihood, which learns its ε: leave it out")
     try:
-        return replace(recipe.with_settings(**settings), **fields)
-    except ValueError as error:  # settings that exclude each other
+        return replace(recipe.with_settings(**settings), **changed)
+    except (TypeError, ValueError) as error:  # settings that exclude each other
         raise click.UsageError(in_one_line(error)) from error
 
 

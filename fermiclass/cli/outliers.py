@@ -9,6 +9,7 @@ import click
 
 from fermiclass.catalog import read_catalog
 from fermiclass.cli import options
+from fermiclass.cli.app import SectionedCommand
 from fermiclass.cli.options import BroughtIn
 from fermiclass.io.tables import check_writable, write_table
 from fermiclass.labelling.recipe import Recipe
@@ -28,7 +29,7 @@ def _base() -> Recipe:
     return default_recipe()
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @options.catalog_argument
 @options.table_option()
 @options.brought_to_catalog_options

@@ -8,6 +8,7 @@ import click
 
 from fermiclass.catalog import read_catalog
 from fermiclass.cli import options
+from fermiclass.cli.app import SectionedCommand
 from fermiclass.cli.options import BroughtIn
 from fermiclass.io.model_folder import check_model_folder_writable
 from fermiclass.labelling.recipe import Recipe
@@ -16,7 +17,7 @@ from fermiclass.show.summaries import print_sources, print_training
 from fermiclass.show.terminal import train_with_bar
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @options.catalog_argument
 @options.file_option("-o", "--output", required=True, help="The model folder to write.")
 @options.brought_to_catalog_options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import tomllib
 import warnings
 from collections.abc import Iterable, Mapping
@@ -42,6 +43,21 @@ if TYPE_CHECKING:
 #: Metadata of a label table: settings that are no single number or text, and how often CLASS2 is of a kind by chance,
 #: both as JSON; ``{}`` where CLASS2 was not used.
 OPTIONS_KEY, CLASS2_KEY = "options", "class2"
+
+#: What entries of a configuration file mean.
+COMMENTS = {
+    "features": "a set (six, extended, galactic, paper), or names of features and columns",
+    "classes": "classes to learn and what they contain, such as bll,fsrq,psr,other; without it, what each code can be",
+    "min_significance": "learn only from sources with a larger Signif_Avg",
+    "targets": "sources to label: unassociated, bcu, uncertain (both, and unk) or all",
+    "class_priors": "trained, selection (corrected for the selection of AGN), or numbers by group and class",
+    "also_share": "share of the unassociated sources of classes that no catalogue has",
+    "class2": "whether the class of a low-probability association is evidence",
+    "settings": "the classifier: see NIMGPClassifier in the Python interface; 'none' is None",
+    "settings.inputs": "how noiseless inputs are inferred",
+    "settings.hyper": "hyper-parameters: where they start, and their priors",
+    "settings.training": "how the objective is maximised",
+}
 
 ALSO_SHARE = 0.01  #: Share of the unassociated sources of classes that no catalogue has, where none is stated.
 
@@ -244,9 +260,12 @@ class Recipe:
         content = {each.name: getattr(self, each.name) for each in fields(self)}
         try:
             content = {name: value for name, value in content.items() if value is not None}
-            return tomli_w.dumps({**content, "settings": _swapped(self.settings.to_json(), None, "none")})
+            text = tomli_w.dumps({**content, "settings": _swapped(self.settings.to_json(), None, "none")})
         except TypeError as error:
             raise RecipeError(f"the recipe cannot be written: {in_one_line(error)}.") from error
+        return re.sub(
+            r"^\[?([\w.]+)(?=\]$| = )", lambda entry: _with_comment(*entry.group(0, 1)), text, flags=re.MULTILINE
+        )
 
     @classmethod
     def from_toml(cls, text: str, source: str = "the recipe") -> Self:
@@ -262,6 +281,10 @@ class Recipe:
             return typed(cls, content).with_settings(**given)
         except (TypeError, ValueError, AttributeError) as error:  # those of TOML and of classes are ValueErrors
             raise RecipeError(f"{source} cannot be used: {in_one_line(error).rstrip('.')}.") from error
+
+
+def _with_comment(start: str, name: str) -> str:
+    return f"# {COMMENTS[name]}\n{start}" if name in COMMENTS else start
 
 
 def _refuse_unknown(content: Mapping[str, Any], known: Iterable[str], what: str) -> None:

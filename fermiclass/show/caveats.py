@@ -34,7 +34,7 @@ def caveats(about: Labels) -> list[str]:
     rest = f", but for {lacking.sum()} without a value of these" if lacking.any() else ""
     of_priors = [_OF_PRIORS[way].format(" and ".join(used), rest)] if way in _OF_PRIORS else []
     if share := about.meta.get("also_share"):
-        of_priors.append(f"Classes of your own: {share:g} of the unassociated sources are expected (--also-share).")
+        of_priors.append(f"Classes of your own: {share:g} of the unassociated sources are expected (also_share).")
     return [*of_priors, lasting_caveat(about), _flag_caveat(about)]
 
 

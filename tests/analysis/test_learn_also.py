@@ -102,9 +102,9 @@ def test_the_command_says_what_it_expects(few_file, tmp_path):
     from fermiclass import read_catalog
 
     like(read_catalog(few_file), 30).write(tmp_path / "mine.csv")
-    quick = ("--steps", "5", "--inducing", "8", "--features", "six")
+    quick = ("--steps", "5", "--set", "num_inducing=8", "--features", "six")
     printed = run_well("classify", few_file, "--also", "mine.csv", *quick, "-o", "labels.fits", cwd=tmp_path)
     assert "30 alike" in printed
     assert "0.01 of the unassociated" in " ".join(printed.split())
     run_well("report", "labels.fits", "--catalog", few_file, "--also", "mine.csv", "-o", "page.html", cwd=tmp_path)
-    refuses(tmp_path, "--also", "classify", few_file, "--also-share", "0.1", *quick, "-o", "other.fits")
+    refuses(tmp_path, "--also", "classify", few_file, "--set", "also_share=0.1", *quick, "-o", "other.fits")

@@ -123,7 +123,7 @@ def test_what_cannot_be_a_label(few, columns, error, word):
 
 def test_the_command(sed, few_file, tmp_path):
     sed.write(tmp_path / "sed.csv")
-    few = ("--steps", "20", "--inducing", "10", "--features", "six")
+    few = ("--steps", "20", "--set", "num_inducing=10", "--features", "six")
     arguments = ("--labels", tmp_path / "sed.csv", "--classes", KINDS, *few)
     run_well("classify", few_file, *arguments, "-o", tmp_path / "labels.fits")
     assert Labels.read(tmp_path / "labels.fits").classes[:2] == ["hsp", "lsp"]

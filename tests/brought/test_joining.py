@@ -204,7 +204,7 @@ def test_columns_and_labels_are_evaluated(xray, dr4, tmp_path):
 
 
 def test_the_command(xray, few_file, tmp_path):
-    few = ("--steps", "20", "--inducing", "10", "--classes", "bll,fsrq,psr", "-o", tmp_path / "labels.fits")
+    few = ("--steps", "20", "--set", "num_inducing=10", "--classes", "bll,fsrq,psr", "-o", tmp_path / "labels.fits")
     printed = run_well("classify", few_file, "--join", xray[0], *few, "--features", "six,ln_XFLUX")
     assert "columns of 'xray.csv': XFLUX, Unc_XFLUX" in " ".join(printed.split())
     done = run("classify", few_file, "--join", tmp_path / "labels.fits", *few)

@@ -23,7 +23,8 @@ from tests.commands import imported_by, refuses, run, run_well
 from tests.conftest import RELEASES, slim_path
 
 DR4 = slim_path("4FGL-DR4")
-QUICK = ("--steps", "40", "--inducing", "20")
+STEP = ("--set", "likelihood=step", "--set", "temperature=folds")
+QUICK = ("--steps", "40", "--set", "num_inducing=20")
 THREE = ("--classes", "bll,fsrq,psr", "--features", "extended")
 CLASSES = ("bll", "fsrq", "msp", "other", "psr")
 
@@ -179,7 +180,7 @@ def test_other_classes_features_targets_and_training_catalogue(tmp_path):
     output = tmp_path / "labels.parquet"
     done = run(
         "classify", DR4, "--train-on", slim_path("4FGL-DR3"), "--targets", "unassociated", "-o", output,
-        "--classes", "agn=bll+fsrq+bcu+rdg,psr,msp,other", "--features", "extended", "--likelihood", "step", *QUICK,
+        "--classes", "agn=bll+fsrq+bcu+rdg,psr,msp,other", "--features", "extended", "--set", "likelihood=step", *QUICK,
     )  # fmt: skip
     assert done.returncode == 0
     assert done.stderr.startswith("fermiclass: warning: 4FGL-DR4 fits LP_beta with a Gaussian prior of mean 0.1")
@@ -201,8 +202,17 @@ def test_given_class_priors(tmp_path, few_file, model_folder):
 
 @pytest.mark.slow
 def test_temperature_is_set_on_held_out_sources(tmp_path):
-    for name, options in (("plain", ()), ("scaled", ("--temperature",))):
-        settings = ("--steps", "15", "--inducing", "10", "--classes", "bll,fsrq,psr", "--features", "LP_Index,LP_beta")
+    for name, options in (("plain", ()), ("scaled", ("--set", "temperature=folds"))):
+        settings = (
+            "--steps",
+            "15",
+            "--set",
+            "num_inducing=10",
+            "--classes",
+            "bll,fsrq,psr",
+            "--features",
+            "LP_Index,LP_beta",
+        )
         run_well("train", DR4, "-o", tmp_path / name, *settings, *options)
     plain, scaled = (np.load(tmp_path / name / "weights.npz")["weights/temperature"] for name in ("plain", "scaled"))
     assert plain == 1.0
@@ -212,7 +222,7 @@ def test_temperature_is_set_on_held_out_sources(tmp_path):
 @pytest.mark.slow
 def test_the_papers_protocol_corrects_no_class_priors(tmp_path):
     output = tmp_path / "labels.ecsv"
-    run_well("classify", DR4, "--paper", "--epochs", "1", "--targets", "unassociated", "-o", output)
+    run_well("classify", DR4, "--paper", "--set", "epochs=1", "--targets", "unassociated", "-o", output)
     meta = read_table(output).meta
     assert (meta["class_priors"], meta["kernel"]) == ("trained", "se")
     assert '"epsilon": 0.001' in meta["options"]
@@ -232,8 +242,15 @@ def test_labels_are_called_by_the_catalogue(ending):
         (("classify", DR4, "--features", "LP_Indx", "-o", "l.fits"), "LP_Indx.*LP_Index"),
         (("classify", DR4, "--model", "nothing", "-o", "l.fits"), "'nothing' is not a model folder"),
         (("classify", DR4, "--class-priors", "nothing.json"), "the class priors cannot be read from 'nothing.json'"),
-        (("classify", DR4, "--steps", "5", "--epochs", "5"), "--steps and --epochs"),
-        (("train", DR4, "-o", "m", "--likelihood", "step", "--temperature"), "--temperature has no effect on the step"),
+        (("classify", DR4, "--steps", "5", "--set", "epochs=5"), "steps and epochs"),
+        (
+            ("train", DR4, "-o", "m", *STEP),
+            "temperature has no effect on the step",
+        ),
+        (("train", DR4, "-o", "m", "--set", "numinducing=3"), "near it are num_inducing"),
+        (("train", DR4, "-o", "m", "--set", "training.pairs=3"), "training has no setting 'pairs'"),
+        (("classify", DR4, "--model", "m", "--set", "kernel=se"), "leave out --set kernel"),
+        (("classify", DR4, "--counterparts", "a.csv:clams"), "'clams' behind a.csv"),
         (("classify", DR4, "--model", "m", "--method", "mgp"), "--model brings its own settings: leave out --method"),
         (("evaluate", DR4, "--future", DR4, "--folds", "3"), "cannot be combined"),
         (("evaluate", DR4, "--plot", "e.xyz"), r"expected one of \.png, \.pdf, \.svg"),

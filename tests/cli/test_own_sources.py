@@ -35,7 +35,7 @@ def mine(dr4, rows, tmp_path):
     return tmp_path / "mine.csv"
 
 
-QUICK = ("--steps", "80", "--inducing", "20")
+QUICK = ("--steps", "80", "--set", "num_inducing=20")
 COLUMNS = ("--columns", "Flux1000=flux,Unc_Flux1000=flux_err")
 
 

@@ -137,7 +137,7 @@ def test_models_of_the_other_kind(features, model, tmp_path):
     done = run("classify", DR4, "--model", model, "-o", tmp_path / "labels.fits")
     assert done.returncode == 2
     assert "was trained on rows: use 'fermiclass classify-rows'" in done.stderr
-    run_well("train", DR4, "-o", tmp_path / "catalogue", "--steps", "20", "--inducing", "10")
+    run_well("train", DR4, "-o", tmp_path / "catalogue", "--steps", "20", "--set", "num_inducing=10")
     done = run("classify-rows", features, "--model", tmp_path / "catalogue", "-o", tmp_path / "labels.parquet")
     assert done.returncode == 2
     assert "was trained on a catalogue: use 'fermiclass classify'" in done.stderr

@@ -19,7 +19,7 @@ from tests.conftest import slim_path
 from tests.plots.pictures import explanation as made_up_explanation
 
 DR3, DR4 = slim_path("4FGL-DR3"), slim_path("4FGL-DR4")
-QUICK = ("--steps", "40", "--inducing", "20", "--features", "six", "--classes", "bll,fsrq,psr")
+QUICK = ("--steps", "40", "--set", "num_inducing=20", "--features", "six", "--classes", "bll,fsrq,psr")
 NARROW = {**os.environ, "COLUMNS": "80"}
 SOURCE = "4FGL J0000.3-7355"
 WANTED = (SOURCE, "4FGL J0003.3-1928", "4FGL J1104.4+3812", "4FGL J0534.5+2201i", "4FGL J0534.5+2201s")

@@ -39,7 +39,7 @@ def test_commands_have_the_options_that_are_shown(path):
         if name == "benchmark":
             continue  # benchmarks/tests/test_command.py runs these
         command = main.get_command(None, name)
-        known = {flag for parameter in command.params for flag in parameter.opts} | {"--help"}
+        known = {flag for parameter in (*command.params, *main.params) for flag in parameter.opts} | {"--help"}
         given = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
         assert given <= known, f"{name}: {given - known}"
 

@@ -13,7 +13,7 @@ from fermiclass.io.tables import read_table, write_table
 from tests.commands import run
 from tests.show.page.conftest import make_up_labels
 
-QUICK = ("--steps", "10", "--inducing", "10", "--features", "six")
+QUICK = ("--steps", "10", "--set", "num_inducing=10", "--features", "six")
 FORMATS = {".vot": "table.load.votable", ".fits": "table.load.fits"}
 
 

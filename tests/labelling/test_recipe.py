@@ -102,7 +102,7 @@ def test_another_method_has_minibatches_of_its_own(method):
 def test_options_change_a_file_and_the_command_writes_what_it_used(few_file, tmp_path):
     (tmp_path / "one.toml").write_text(Recipe(features="six", classes="bll,fsrq,psr").with_settings(steps=3).to_toml())
     run_well(
-        "train", few_file, "--config", "one.toml", "--features", "PL_Index", "--inducing", "5", "--seed", "4",
+        "train", few_file, "--config", "one.toml", "--features", "PL_Index", "--set", "num_inducing=5", "--seed", "4",
         "-o", "m", "--save-config", "other.toml", cwd=tmp_path,
     )  # fmt: skip
     found = Recipe.from_toml((tmp_path / "other.toml").read_text())
