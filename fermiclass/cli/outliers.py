@@ -13,7 +13,7 @@ from fermiclass.cli.app import SectionedCommand
 from fermiclass.cli.options import BroughtIn
 from fermiclass.io.tables import check_writable, write_table
 from fermiclass.labelling.recipe import Recipe
-from fermiclass.nimgp.names import EP_METHODS, LIKELIHOODS, METHODS
+from fermiclass.nimgp.names import EP_METHODS, METHODS
 from fermiclass.show.summaries import print_outliers, print_sources
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 
@@ -43,8 +43,6 @@ def _base() -> Recipe:
     help="Treatment of the error bars; or rmgpc: expectation propagation without error bars, for up to 1000 sources. "
     "[default: nimgp-fo]",
 )
-@click.option("--likelihood", type=click.Choice(LIKELIHOODS), help="Likelihood of right labels. [default: softmax]")
-@options.setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M")
 @options.setting_option("steps")
 @click.option(
     "--folds",
@@ -54,6 +52,8 @@ def _base() -> Recipe:
     help="Number of folds. A model that learned from the other folds judges the sources of a fold.",
 )
 @options.recipe_seed_option
+@options.config_option
+@options.set_option
 @options.common_options
 @options.with_recipe(_base)
 def outliers(
@@ -89,7 +89,7 @@ def outliers(
 
 
 def _expectation_propagation() -> RobustGPClassifier:
-    given = options.given_options("likelihood", "num_inducing", "steps")
+    given = options.given_options("steps", "config", "changes")
     if given:
         named = ", ".join(sorted(each.opts[0] for each in given))
         raise click.UsageError(f"--method {RMGPC} has its own likelihood and optimiser: leave out {named}.")

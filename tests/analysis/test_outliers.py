@@ -133,7 +133,9 @@ def test_the_command_by_expectation_propagation(tmp_path):
 
 @pytest.mark.slow
 def test_the_command(tmp_path):
-    printed = run_well("outliers", DR4, "-o", tmp_path / "o.ecsv", "--steps", "60", "--inducing", "15", "--folds", "2")
+    printed = run_well(
+        "outliers", DR4, "-o", tmp_path / "o.ecsv", "--steps", "60", "--set", "num_inducing=15", "--folds", "2"
+    )
     table = read_table(tmp_path / "o.ecsv")
     assert f"{len(table)} sources have a class." in " ".join(printed.split())
     assert str(table["Source_Name"][0]) in printed
@@ -145,7 +147,7 @@ def test_the_command(tmp_path):
     [
         ((DR4, "-o", "nowhere/o.fits"), "Create it first"),
         ((DR4, "-o", "o.fits", "--folds", "1"), "--folds"),
-        ((DR4, "-o", "o.fits", "--method", "rmgpc", "--inducing", "3"), "leave out --inducing"),
+        ((DR4, "-o", "o.fits", "--method", "rmgpc", "--set", "num_inducing=3"), "leave out --set"),
         ((DR4, "-o", "o.fits", "--method", "rmgpc"), "Use fewer"),
     ],
 )
