@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,8 +21,8 @@ _HERE = Path(__file__).parent
 #: ``docs/development/open-world/past_candidates.py`` the third.
 KNOWN, FIRST_LISTS, PAST = (_HERE / f"{name}.csv" for name in ("known", "first_lists", "past_candidates"))
 
-#: The lists of the LAT by which a source can be known first; those of 4FGL by the number in DataRelease.
-LISTS = ("0FGL", "1FGL", "2FGL", "3FGL", "DR1", "DR2", "DR3", "DR4")
+#: Lists of the LAT by which a source can be known first, as names have them: those of 4FGL have a number, DataRelease.
+_LISTS = re.compile(r"[0-4]FGL|DR\d+")
 
 #: Release that says what became of the earlier candidates.
 JUDGE = "4FGL-DR4"
@@ -54,9 +55,10 @@ def known_pulsars(labels: Table) -> NDArray[np.intp]:
 
 
 def first_list_of(labels: Table) -> NDArray[np.str_]:
-    """Return the oldest of :data:`LISTS` that has each source, ``(n,)``; '' where the labels do not say.
+    """Return the oldest list of the LAT that has each source, ``(n,)``, such as 1FGL or DR2; '' where nothing says.
 
-    It follows from ASSOC_FGL, and from the names that 3FGL gives; else from DataRelease.
+    It follows from ASSOC_FGL, and from the names that 3FGL gives; else from DataRelease. A source of a later list than
+    4FGL that has a name of it is known since 4FGL.
     """
     nothing = np.full(len(labels), "")
     older = dict(read_table(FIRST_LISTS).iterrows())
@@ -70,7 +72,7 @@ def first_list_of(labels: Table) -> NDArray[np.str_]:
         older.get(name.strip(), name.strip()[:4]) if name.strip() else f"DR{number}"
         for name, number in zip(earlier, release, strict=True)
     ]
-    return np.array([name if name in LISTS else "" for name in found], str)
+    return np.array([name if _LISTS.fullmatch(name) else "" for name in found], str)
 
 
 def past_candidates(chosen: Callable[[Table], Table], before: str) -> dict[str, dict[str, float]]:

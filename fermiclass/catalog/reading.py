@@ -21,7 +21,15 @@ from numpy.typing import NDArray
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import digest
 from fermiclass.catalog.plausibility import check_texts, check_values, convert_units, take_marks_as_missing
-from fermiclass.catalog.releases import BAND_EDGES, CatalogWarning, Release, UnknownReleaseWarning, recognise
+from fermiclass.catalog.releases import (
+    BAND_EDGES,
+    CatalogWarning,
+    Release,
+    UnknownReleaseWarning,
+    lacks_second_associations,
+    recognise,
+    warn_of_unknown_facts,
+)
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.files import read_bytes
@@ -121,6 +129,7 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
     _check_required(clean, release, shown)
     if doubt:
         warnings.warn(f"{shown} {doubt}", UnknownReleaseWarning, stacklevel=3)
+    warn_of_unknown_facts(release)
     for old, new in release.of_power_laws.items():
         if new not in clean.colnames and {old, "SpectrumType"} <= set(clean.colnames):
             data = np.where(clean["SpectrumType"] == "PowerLaw", np.asarray(clean[old], np.float64), np.nan)
@@ -279,10 +288,9 @@ def lost_second_associations() -> dict[str, tuple[str, str]]:
 def put_back_second_associations(table: Table, release: Release, source: str) -> None:
     """Put back into a table the second associations that DR4 lost, where it has none and a probability of one.
 
-    That is a table of 4FGL-DR4, or one that does not say of which release it is.
+    That is a table of 4FGL-DR4, of a later release, or one that does not say of which release it is.
     """
-    other = release.sources and release.name != "4FGL-DR4"
-    if other or not {*_SECOND, "ASSOC_PROB_BAY"} <= {*table.colnames}:
+    if not lacks_second_associations(release) or not {*_SECOND, "ASSOC_PROB_BAY"} <= {*table.colnames}:
         return
     lost = lost_second_associations()
     names = np.asarray(table["Source_Name"]).astype(str)

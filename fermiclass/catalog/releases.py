@@ -55,6 +55,14 @@ class UnknownReleaseWarning(CatalogWarning):
     """The release of the catalogue is unknown. It is read as far as its columns allow."""
 
 
+#: Facts of a release that other files have, and what is used where they are not known.
+FACTS = {
+    "selection": "class priors are estimated from the catalogue itself, in each run (labelling/selection.json)",
+    "LASTS": "it has the terms of 4FGL-DR4 (labelling/lasting.json)",
+    "past": "nothing is said of what became of its pulsar candidates (analysis/past_candidates.csv)",
+}
+
+
 @dataclass(frozen=True)
 class Release:
     """One release of a LAT catalogue."""
@@ -79,6 +87,9 @@ class Release:
     #: these sources; missing for others.
     of_power_laws: Mapping[str, str] = field(default_factory=dict)
 
+    #: Which of :data:`FACTS` are known; None where nobody has looked, which is warned of.
+    facts: tuple[str, ...] | None = None
+
     def prior_text(self, column: str) -> str:
         """Return the prior of a column in words."""
         if column not in self.priors:
@@ -97,18 +108,22 @@ _SINGLE_BANDS = {  # which become Flux_Band and Unc_Flux_Band
 }
 # The parameters of the exponential cut-off changed their meaning in DR3: PLEC_Index became PLEC_IndexS, at the pivot
 # energy. Only columns of the same meaning are renamed.
+_of_4fgl = partial(Release, facts=tuple(FACTS))
 _with_soft = partial(Release, soft_galactic_bit=_SOFT_GALACTIC)
 _with_priors = partial(_with_soft, priors=_OF_CURVATURE)
 RELEASES: tuple[Release, ...] = (
-    Release("4FGL-DR1", "4FGL", (1, 22), 8, 5066, "Abdollahi et al. 2020, ApJS 247, 33", 8, _ONE_CLASS_COLUMN),
-    Release("4FGL-DR2", "4FGL", (23, 27), 10, 5788, "Ballet et al. 2020, arXiv:2005.11208", 10),
-    _with_soft("4FGL-DR3", "4FGL", (28, 31), 12, 6659, "Abdollahi et al. 2022, ApJS 260, 53", 12),
-    _with_priors("4FGL-DR4", "4FGL", (32, 35), 14, 7195, "Ballet et al. 2023, arXiv:2307.12546", 14),
-    _with_priors("FL16Y", "FL16Y", (1, 99), 16, 0, "Fermi-LAT collaboration 2025, 16-year source list", 16),
+    _of_4fgl("4FGL-DR1", "4FGL", (1, 22), 8, 5066, "Abdollahi et al. 2020, ApJS 247, 33", 8, _ONE_CLASS_COLUMN),
+    _of_4fgl("4FGL-DR2", "4FGL", (23, 27), 10, 5788, "Ballet et al. 2020, arXiv:2005.11208", 10),
+    _with_soft("4FGL-DR3", "4FGL", (28, 31), 12, 6659, "Abdollahi et al. 2022, ApJS 260, 53", 12, facts=tuple(FACTS)),
+    _with_priors(
+        "4FGL-DR4", "4FGL", (32, 35), 14, 7195, "Ballet et al. 2023, arXiv:2307.12546", 14, facts=("selection", "LASTS")
+    ),
+    _with_priors("FL16Y", "FL16Y", (1, 99), 16, 0, "Fermi-LAT collaboration 2025, 16-year source list", 16, facts=()),
     Release(
         *("FL8Y", "FL8Y", (1, 9), 8, 5524, "Fermi-LAT collaboration 2018, preliminary eight-year list", 8),
         _ONE_CLASS_COLUMN,
         {"Unc_Flux1000": "ph cm-2 s-1"},
+        facts=(),
     ),
     # It fits a LogParabola to curved sources only. Signif_Curve compares a power law with a LogParabola, as LP_SigCurv
     # does, but for pulsars with an exponential cut-off.
@@ -117,6 +132,7 @@ RELEASES: tuple[Release, ...] = (
         {"PowerLaw_Index": "PL_Index", "Signif_Curve": "LP_SigCurv", **_SINGLE_BANDS},
         required=tuple(name for name in REQUIRED_COLUMNS if name not in _OF_LOG_PARABOLA),
         of_power_laws={"Unc_Spectral_Index": "Unc_PL_Index"},
+        facts=("selection", "LASTS"),
     ),
 )
 
@@ -128,8 +144,28 @@ _MUCH_LONGER = 1.5  # ratio of the years of two releases from which labels suffe
 # Releases since DR3 have the same soft Galactic bit, which earlier ones never set, and the last two the same priors.
 _NEWEST = next(release for release in RELEASES if release.name == "4FGL-DR4")
 _UNKNOWN = replace(
-    _NEWEST, name="unknown", catalogue="", versions=(0, 0), years=0, sources=0, reference="", renamed=_ONE_CLASS_COLUMN
+    _NEWEST,
+    name="unknown",
+    catalogue="",
+    versions=(0, 0),
+    years=0,
+    sources=0,
+    reference="",
+    renamed=_ONE_CLASS_COLUMN,
+    facts=(),
 )
+
+
+def lacks_second_associations(release: Release) -> bool:
+    """Whether a table of a release may lack the second associations that 4FGL-DR4 lost: it, and what follows it."""
+    return not release.sources or (release.catalogue == _NEWEST.catalogue and release.versions >= _NEWEST.versions)
+
+
+def warn_of_unknown_facts(release: Release) -> None:
+    """Warn of a release of whose :data:`FACTS` nothing is known, and say what is used in their place."""
+    if release.facts is None:
+        used = "; ".join(f"{name}: {instead}" for name, instead in FACTS.items())
+        warnings.warn(f"facts of {release.name} are not known. {used}", CatalogWarning, stacklevel=3)
 
 
 def bins_of(release: str) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
-from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.catalog.releases import RELEASES, CatalogWarning
 from fermiclass.errors import SourceError
 
 #: Columns with other names of a source. A name that the first group has is not looked for in the second.
@@ -23,7 +23,8 @@ _OTHER_NAMES = (
 #: Columns with names made of a catalogue and a position, such as ``3FGL J0007.0+7302``.
 _GAMMA_RAY_NAMES = ("ASSOC_4FGL", "ASSOC_FGL", "ASSOC_FHL", "ASSOC_GAM1")
 
-_PREFIXES = ("4fgl", "fl8y")
+#: What may be left out of a name: lists before 4FGL have names of their own for a source.
+_PREFIXES = tuple({release.catalogue.lower() for release in RELEASES} - {"3fgl"})
 _MOST_SHOWN = 8
 
 _SPELLINGS = (("markarian", "mkn"), ("mrk", "mkn"))  #: The catalogues write Markarian's galaxies in several ways.

@@ -1,13 +1,19 @@
+import json
 import re
 
 import numpy as np
 import pytest
 from astropy.table import Table, vstack
 
-from fermiclass.catalog import CLASS_CODES, RELEASES, read_catalog
-from fermiclass.catalog.releases import UnknownReleaseWarning, recognise
+from fermiclass.analysis.facts import PAST, first_list_of
+from fermiclass.catalog import CLASS_CODES, RELEASES, CatalogWarning, read_catalog
+from fermiclass.catalog.reading import lost_second_associations
+from fermiclass.catalog.releases import Release, UnknownReleaseWarning, recognise
+from fermiclass.catalog.source_names import find_source
 from fermiclass.errors import CatalogError
-from tests.conftest import slim_path
+from fermiclass.io.tables import read_table
+from fermiclass.labelling.associations import of_release
+from tests.conftest import REPOSITORY, slim_path
 
 # Counted from the released files.
 COUNTS = {
@@ -18,6 +24,7 @@ COUNTS = {
     "4FGL-DR4": {"bll": 1490, "fsrq": 820, "psr": 141, "msp": 179, "bcu": 1623, "unk": 140, "": 2423},
 }
 SOURCES = {"3FGL": 3034, "4FGL-DR1": 5066, "4FGL-DR2": 5788, "4FGL-DR3": 6659, "4FGL-DR4": 7195}
+LASTING = json.loads((REPOSITORY / "fermiclass" / "labelling" / "lasting.json").read_text())
 BY_NAME = {release.name: release for release in RELEASES}
 NEWEST = [release for release in RELEASES if release.catalogue == "4FGL"][-1]
 
@@ -51,6 +58,46 @@ COUNTED = [release for release in RELEASES if release.name != "FL16Y"]  # its li
 @pytest.mark.parametrize("release", COUNTED, ids=lambda release: release.name)
 def test_number_of_sources_identifies_a_release_without_header(release):
     assert recognise({}, (), release.sources) == (release, "")
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.name)
+def test_a_record_names_the_facts_that_files_have(release):
+    kept = {
+        "selection": of_release(release.name) is not None,
+        "LASTS": release.name == "3FGL" or release.name in LASTING["FL16Y"]["sources"],
+        "past": release.name in set(read_table(PAST)["release"]),
+    }
+    assert set(release.facts) == {name for name, known in kept.items() if known}
+
+
+def test_a_new_release_says_what_is_not_known_of_it(dr4, monkeypatch):
+    """A record as CONTRIBUTING has it: a made-up DR5 with new sources, and the second associations lost again."""
+    new = Release("4FGL-DR5", "4FGL", (36, 39), 16, 7800, "Author et al. 2027", 16)
+    monkeypatch.setattr("fermiclass.catalog.releases.RELEASES", (*RELEASES, new))
+    table = dr4.table.copy()
+    table.meta = {"CDS-NAME": "4FGL", "VERSION": "v36"}
+    table["DataRelease"][:40] = 5
+    table["ASSOC_FGL"][:40] = ""
+    lost = np.isin(table["Source_Name"], list(lost_second_associations()))
+    for name in ("ASSOC2", "CLASS2"):
+        table[name][lost] = ""
+    with pytest.warns(CatalogWarning, match="facts of 4FGL-DR5 are not known. selection: .*LASTS: .*past: "):
+        catalog = read_catalog(table)
+    assert catalog.release is new
+    np.testing.assert_array_equal(catalog.table["CLASS2"], dr4.table["CLASS2"])
+    assert set(first_list_of(catalog.table)[:40]) == {"DR5"}
+    np.testing.assert_array_equal(first_list_of(catalog.table)[40:], first_list_of(dr4.table)[40:])
+
+
+def test_the_16_year_list_has_first_lists_and_bare_names(dr4):
+    table = dr4.table[:2].copy()
+    table["ASSOC_FGL"] = [dr4.names[0], "3FGL J0202.4+0406"]
+    table["Source_Name"] = [name.replace("4FGL", "FL16Y") for name in dr4.names[:2]]
+    table.remove_column("DataRelease")
+    table.meta = {"CDS-NAME": "FL16Y", "VERSION": "v41"}
+    catalog = read_catalog(table)
+    assert first_list_of(catalog.table).tolist() == ["4FGL", "3FGL"]
+    assert find_source(catalog, dr4.names[1].split()[1]) == 1
 
 
 def test_no_number_of_sources_identifies_a_list_that_grows():
