@@ -18,6 +18,7 @@ from .brought.sources import read_sources as read_sources
 from .catalog import Catalog as Catalog
 from .catalog import ClassGrouping as ClassGrouping
 from .catalog import read_catalog as read_catalog
+from .catalog.source_names import find_source as find_source
 from .errors import FermiclassError as FermiclassError
 from .features import FeatureTable as FeatureTable
 from .features import extract_features as extract_features

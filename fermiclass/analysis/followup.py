@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +16,8 @@ from fermiclass.brought.joining import same_sources
 from fermiclass.brought.other_list import OtherList
 from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.errors import CatalogError, SelectionError
-from fermiclass.io.target_lists import sexagesimal
+from fermiclass.io.plain import plain_table
+from fermiclass.io.target_lists import read_list, sexagesimal
 from fermiclass.labelling.labels import LABEL_FLAGS, LASTS, STATUS, Labels
 from fermiclass.labelling.prediction_columns import add_column
 
@@ -93,7 +96,8 @@ def followup(
     min_lasts: float | None = None,
     status: str | Sequence[str] | None = None,
     flags: Sequence[int] | None = None,
-    exclude: Table | Sequence[str | OtherList] = (),
+    exclude: Any = (),
+    only: Any = (),
     exclude_known: bool = False,
     top: int | None = None,
 ) -> Table:
@@ -142,10 +146,12 @@ def followup(
         Bits of LABEL_FLAGS; sources with any of them are left out. By default :data:`DOUBTFUL_FLAGS` with a wanted
         class, else none. Bit 1, an imputed uncertainty, is no reason for doubt: most pulsars have it.
     exclude
-        Sources to leave out, such as known pulsars or targets observed: a table with names or positions, or names. A
-        name is that in 4FGL, of the counterpart, or in an earlier catalogue. All other rows exclude the sources within
-        :data:`fermiclass.brought.joining.REACH` error ellipses, by their position or that in a name such as
-        'PSR J1539-3323'.
+        Sources to leave out, such as known pulsars or targets observed: names, or a file, table or frame with names or
+        positions, or several of these. A name is that in 4FGL, of the counterpart, or in an earlier catalogue. All
+        other rows exclude the sources within :data:`fermiclass.brought.joining.REACH` error ellipses, by their position
+        or that in a name such as 'PSR J1539-3323'.
+    only
+        Sources to choose among, given in the same way.
     exclude_known
         Whether to leave out the sources that others know as pulsars (:func:`fermiclass.analysis.facts.known_pulsars`).
         Candidates, and sources with a millisecond pulsar at their position, stay; ``KNOWN`` names them.
@@ -195,6 +201,10 @@ def followup(
     table[_ROW] = np.arange(len(table))  # names may repeat, or be empty
     table, selected = _meeting(table, constraints)
     table, excluded = _excluding(table, exclude, labels, selected)
+    if among := _lists_of(only):
+        rows = np.concatenate([same_sources(labels, other)[0] for other in among])
+        table = table[np.isin(table[_ROW], rows)]
+        selected.append(f"in {', '.join(other.source for other in among)} {len(table)}")
     if exclude_known:
         table = table[~np.isin(table[_ROW], known_pulsars(labels))]
         selected.append(f"no known pulsar {len(table)}")
@@ -203,7 +213,7 @@ def followup(
         table = _expecting(table, ranking.probability, contamination, selected)
     table = ranking.of(table)[:top]
     of_candidates = (min_probability or 0) >= LEAST_PROBABILITY and {*(flags or ())} >= {*DOUBTFUL_FLAGS}
-    if ranking.score == PAST_SCORE and of_candidates:
+    if ranking.score == PAST_SCORE and of_candidates and not among:
         release = str(labels.meta.get("release", ""))
         if past := past_candidates(lambda earlier: ranking.of(_meeting(earlier, constraints)[0])[:top], release):
             table.meta["past"] = past
@@ -277,9 +287,7 @@ def _meeting(table: Table, constraints: Sequence[Constraint]) -> tuple[Table, li
     return table, selected
 
 
-def _excluding(
-    table: Table, exclude: Table | Sequence[str | OtherList], labels: Table, selected: list[str]
-) -> tuple[Table, list[str]]:
+def _excluding(table: Table, exclude: Any, labels: Table, selected: list[str]) -> tuple[Table, list[str]]:
     """Return the rows that are in no other list, and a sentence on each list; tell `selected` what is left."""
     notes = []
     for other in _lists_of(exclude):
@@ -323,13 +331,28 @@ def limit_of(p: NDArray[np.float64], contamination: float) -> float:
     return float(falling[good[-1]]) if len(good) else np.inf
 
 
-def _lists_of(exclude: Table | Sequence[str | OtherList]) -> list[OtherList]:
-    """Return the lists to exclude; names are one list."""
-    if isinstance(exclude, Table):
-        return [OtherList.of(exclude)]
-    names = [item for item in exclude if isinstance(item, str)]
-    lists = [item for item in exclude if isinstance(item, OtherList)]
+def _lists_of(given: Any) -> list[OtherList]:
+    """Return the lists of sources that users give: one or several of files, tables and frames, or names."""
+    several = list(given) if isinstance(given, list | tuple | set | np.ndarray) else [given]
+    names = [item for item in several if isinstance(item, str) and not Path(item).is_file()]
+    lists = [_list_of(item) for item in several if not (isinstance(item, str) and item in names)]
+    if missing := [name for name in names if Path(name).suffix.lower() in (".txt", ".csv", ".fits", ".ecsv", ".vot")]:
+        raise CatalogError(f"there is no file '{missing[0]}'. Check the name and the folder.")
     return [*lists, *([OtherList.of(Table({"name": names}), "the names")] if names else [])]
+
+
+def _list_of(given: Any) -> OtherList:
+    if isinstance(given, OtherList):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return OtherList.of(read_list(given), Path(given).name)
+    if isinstance(given, Mapping):
+        given = Table(dict(given))
+    if isinstance(given, Table) or hasattr(given, "set_axis"):  # a frame
+        return OtherList.of(plain_table(given))
+    raise SelectionError(
+        f"sources are given as {type(given).__name__}: give a file, a table or names (--exclude, --only)"
+    )
 
 
 def _without(table: Table, other: OtherList, labels: Table) -> tuple[Table, str]:

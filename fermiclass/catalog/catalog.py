@@ -21,10 +21,12 @@ from fermiclass.catalog.classes import (
 )
 from fermiclass.catalog.origin import Brought, Origin
 from fermiclass.catalog.releases import Release
+from fermiclass.catalog.source_names import find_source
 from fermiclass.errors import ClassError, FeatureError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from astropy.coordinates import SkyCoord
 
 LATITUDE_EDGE = 10.0  #: |GLAT| in degrees from which a source is far from the plane.
 
@@ -84,6 +86,13 @@ class Catalog:
         return np.where(self.classes == "", SOURCE_STATUSES[0], told)
 
     @property
+    def positions(self) -> SkyCoord:
+        """(N,) positions, ICRS."""
+        from astropy.coordinates import SkyCoord
+
+        return SkyCoord(self.column("RAJ2000"), self.column("DEJ2000"), unit="deg")
+
+    @property
     def origin(self) -> Origin:
         """Where the catalogue comes from: enough to know it again."""
         return Origin(self.source, self.sha256, self.release.name, self.brought)
@@ -113,8 +122,12 @@ class Catalog:
         return len(self.table)
 
     def __getitem__(self, rows: Any) -> Catalog:
-        """Return the catalogue of some rows, given as a mask, indices or a slice."""
-        index = np.arange(len(self))[rows]
+        """Return the catalogue of some rows: a mask, indices or a slice, or one row by its number or any of its names.
+
+        Raises SourceError as :func:`fermiclass.find_source`.
+        """
+        rows = find_source(self, rows) if isinstance(rows, str) else rows
+        index = np.atleast_1d(np.arange(len(self))[rows])
         of_rows = {name: each[index] for name in BY_ROW if (each := getattr(self, name)) is not None}
         brought = self.brought
         if not np.array_equal(index, np.arange(len(self))):

@@ -10,13 +10,12 @@ import click
 
 from fermiclass.analysis.followup import CRITERIA
 from fermiclass.analysis.followup import followup as rank
-from fermiclass.brought.other_list import OtherList
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.classes import NATURES
 from fermiclass.cli.folders import look_for
 from fermiclass.cli.options import FILE, BroughtIn, common_options, completing, file_option, names
 from fermiclass.io.files import check_figure_place, write_figure
-from fermiclass.io.target_lists import check_targets, read_list, write_targets
+from fermiclass.io.target_lists import check_targets, write_targets
 from fermiclass.labelling.labels import Labels
 from fermiclass.show.summaries import print_followup
 
@@ -47,6 +46,13 @@ def _bits(text: str) -> tuple[int, ...]:
     metavar="FILE",
     help="Leave out the sources of another list, such as known pulsars or targets observed, by name or position; can "
     "be repeated. A table with names or positions, or a .txt file with a name in each line.",
+)
+@file_option(
+    "--only",
+    "among",
+    multiple=True,
+    metavar="FILE",
+    help="Choose among the sources of a list, given as for --exclude.",
 )
 @click.option("--exclude-known", is_flag=True, help="Leave out sources that others know as pulsars: column KNOWN.")
 @click.option(
@@ -121,6 +127,7 @@ def followup(
     labels: Path,
     outputs: tuple[Path, ...],
     excluded: tuple[Path, ...],
+    among: tuple[Path, ...],
     charts: Path | None,
     beam: float | None,
     catalog: Path | None,
@@ -138,14 +145,14 @@ def followup(
     if beam is not None and charts is None:
         raise click.UsageError("--beam is drawn into charts: give --charts, too")
     for output in outputs:
-        check_targets(output, labels, catalog, *excluded)
+        check_targets(output, labels, catalog, *excluded, *among)
     if charts is not None:
-        check_figure_place(charts, labels, catalog, *excluded)
+        check_figure_place(charts, labels, catalog, *excluded, *among)
     about = Labels.read(labels)
     around = None
     if charts is not None:
         around = BroughtIn().again(catalog, about) if catalog else look_for(about.of, labels, "--catalog")
-    ranking = rank(about.table, exclude=[OtherList.of(read_list(path), path.name) for path in excluded], **chosen)
+    ranking = rank(about.table, exclude=excluded, only=among, **chosen)
     if charts is not None and around is not None:
         from fermiclass.plots.finder import finder_pages
 

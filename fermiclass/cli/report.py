@@ -60,7 +60,7 @@ def report(
         catalog=None if catalog is None else brought.again(catalog, about),
         trained_on=None if train_on is None else brought.again(train_on, about, training=True),
         trust=None if metrics is None else read_metrics(metrics, about.meta),
-        candidates=None if open_world is None else read_candidates(open_world),
+        past=None if open_world is None else read_candidates(open_world),
     )
     if not quiet:
         click.echo(f"{len(about)} sources, {output.stat().st_size / 1e6:.1f} MB: {output}")

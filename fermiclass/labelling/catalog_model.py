@@ -25,7 +25,7 @@ from fermiclass.io import FloatArray
 from fermiclass.io.plain import typed
 from fermiclass.labelling.associations import Associations, SecondAssociations, SelectionPrior, of_release
 from fermiclass.labelling.class_priors import DEFAULT_WAY, NUMBERS_KEY, GroupPriors, check_class_priors, given_ratios
-from fermiclass.labelling.counterparts import add_counterparts, kinds_of_classes, of_those, weigh
+from fermiclass.labelling.counterparts import add_counterparts, kinds_of_classes, of_those, one_or_several, weigh
 from fermiclass.labelling.labels import FLAG_IN_DOUBT, LABELLED, META_KEYS, TRAINED_ON, label_table
 from fermiclass.labelling.recipe import CLASS2_KEY, Recipe, targets_of, without_class_sets
 from fermiclass.labelling.unknown_values import average, complete, doubted, find_companions
@@ -198,7 +198,7 @@ class CatalogModel:
         *,
         class_priors: str | GroupPriors | None = None,
         class2: bool | None = None,
-        counterparts: Sequence[Candidates] = (),
+        counterparts: Candidates | Sequence[Candidates] = (),
         table: FeatureTable | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Table:
@@ -248,6 +248,7 @@ class CatalogModel:
         CatalogWarning
             When the catalogue lacks some of the model's features.
         """
+        tables = one_or_several(counterparts)
         recipe = Recipe.of(self.recipe, targets=targets, class_priors=class_priors, class2=class2)
         check_class_priors(recipe.class_priors, self.classes)
         is_target = targets_of(catalog, self.grouping, recipe.targets)
@@ -264,10 +265,10 @@ class CatalogModel:
             return doubted(found, in_doubt, shares if not self.grouping.own else shares / shares.sum())
 
         prediction = before = predict(ratios)
-        if counterparts:
+        if tables:
             of_kind = kinds_of_classes(self.grouping, self.classes)
             p = before.probabilities @ of_kind
-            factors, strengths = weigh(counterparts, sources.table, p, sources.status)
+            factors, strengths = weigh(tables, sources.table, p, sources.status)
             of_class = factors[:, of_kind.argmax(axis=1)]
             prediction = predict(of_class if ratios is None else ratios * of_class)
         labels = label_table(
@@ -279,9 +280,9 @@ class CatalogModel:
             meta=meta,
             tops=self.grouping.tops,
         )
-        if counterparts:
+        if tables:
             gamma = dict(zip(self.classes, before.probabilities.T, strict=True))
-            add_counterparts(labels, counterparts, strengths, gamma, of_those(factors, p, strengths))
+            add_counterparts(labels, tables, strengths, gamma, of_those(factors, p, strengths))
         return labels
 
     def features_of(self, catalog: Catalog) -> FeatureTable:

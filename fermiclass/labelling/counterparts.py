@@ -240,12 +240,22 @@ def add_counterparts(
     add_column(labels, "BF_CPT", factors, best["BF_CPT"].description, "stat.value")
 
 
+def one_or_several(candidates: Candidates | Sequence[Candidates]) -> list[Candidates]:
+    """Return tables of candidates, given as one or several. Raises CatalogError for anything else."""
+    found = [candidates] if isinstance(candidates, Candidates) else list(candidates)
+    if odd := [type(each).__name__ for each in found if not isinstance(each, Candidates)]:
+        raise CatalogError(f"counterparts are {odd[0]}: read them with fermiclass.Candidates.read or .of.")
+    return found
+
+
 def strengths_of(labels: Table) -> list[Strength]:
     """Return what the tables of counterparts said with which labels were made."""
     return [Strength(**each) for each in json.loads(str(labels.meta.get(COUNTERPARTS_KEY, "[]")))]
 
 
-def counterpart_table(labels: Table, candidates: Sequence[Candidates], *, least: float = _LEAST_SHOWN) -> Table:
+def counterpart_table(
+    labels: Table, candidates: Candidates | Sequence[Candidates], *, least: float = _LEAST_SHOWN
+) -> Table:
     """Return all candidates of labelled sources with a posterior of at least `least`, the most probable first.
 
     Parameters
@@ -253,7 +263,7 @@ def counterpart_table(labels: Table, candidates: Sequence[Candidates], *, least:
     labels
         A label table that was made with these tables of counterparts.
     candidates
-        The tables, in the same order.
+        The table, or the tables in the same order.
     least
         The smallest P_CPT.
 
@@ -262,7 +272,7 @@ def counterpart_table(labels: Table, candidates: Sequence[Candidates], *, least:
     CatalogError
         When the labels were made without these tables.
     """
-    about = Labels(labels)
+    candidates, about = one_or_several(candidates), Labels(labels)
     strengths = strengths_of(labels)
     if [each.sha256 for each in strengths] != [each.sha256 for each in candidates] or about.grouping is None:
         names = ", ".join(each.name for each in strengths) or "none"

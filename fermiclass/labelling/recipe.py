@@ -8,7 +8,7 @@ import re
 import tomllib
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import numpy as np
@@ -29,6 +29,7 @@ from fermiclass.labelling.class_priors import (
     DEFAULT_WAY,
     NUMBERS_KEY,
     WAY_KEY,
+    WAYS,
     GroupPriors,
     check_class_priors,
     stated_priors,
@@ -126,6 +127,13 @@ class Recipe:
             raise ClassError(f"also_share={self.also_share} is not valid: give a share between 0 and 1")
         if isinstance(self.classes, ClassGrouping):
             object.__setattr__(self, "classes", self.classes.spec)
+        if isinstance(self.class_priors, str) and self.class_priors not in WAYS:
+            check_class_priors(self.class_priors, ())
+        kinds = {"features": str, "classes": str | None, "settings": Settings, "class2": bool}
+        for name, kind in kinds.items():
+            if not isinstance(value := getattr(self, name), kind):
+                expected = "with_settings changes them" if kind is Settings else getattr(kind, "__name__", "text")
+                raise RecipeError(f"{name}={value!r} of a recipe is not valid: expected {expected}.")
 
     @classmethod
     def of(cls, recipe: Self | None, estimator: NIMGPClassifier | None = None, **given: Any) -> Self:
@@ -156,9 +164,14 @@ class Recipe:
         Another method comes with its own size of minibatches, if the recipe has the default one. Steps replace epochs.
         """
         now, defaults = self.settings, Settings(**default_settings(method=self.settings.method))
+        fresh = dict[str, Any]()
         if "method" in given and (now.batch_size, now.training) == (defaults.batch_size, defaults.training):
-            fresh = default_settings(method=given["method"])
-            given = {name: fresh[name] for name in _MINIBATCHES} | given
+            ours = default_settings(method=given["method"])
+            fresh = {name: ours[name] for name in _MINIBATCHES}
+            given = fresh | given
+        for name in ("inputs", "hyper", "training"):  # what is not given stays
+            if isinstance(given.get(name), Mapping):
+                given[name] = {**asdict(getattr(now, name)), **fresh.get(name, {}), **given[name]}
         if "steps" in given:
             given = {"epochs": None, **given}
         return replace(self, settings=replace(now, **given))

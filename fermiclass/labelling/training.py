@@ -16,6 +16,7 @@ from fermiclass.io.plain import versions
 from fermiclass.labelling.associations import of_release
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance
 from fermiclass.labelling.class_priors import GroupPriors
+from fermiclass.labelling.counterparts import one_or_several
 from fermiclass.labelling.labels import Labels
 from fermiclass.labelling.recipe import Checked, Recipe, default_settings
 from fermiclass.labelling.unknown_values import complete
@@ -164,7 +165,7 @@ def classify(
     class_priors: str | GroupPriors | None = None,
     also_share: float | None = None,
     class2: bool | None = None,
-    counterparts: Sequence[Candidates] = (),
+    counterparts: Candidates | Sequence[Candidates] = (),
 ) -> Table:
     """Train on the sources of a catalogue that have a class, and label the others.
 
@@ -203,6 +204,7 @@ def classify(
         also_share=also_share,
         class2=class2,
     )
+    counterparts = one_or_several(counterparts)  # before the training
     checked = recipe.check(catalog if train_on is None else train_on, catalog)
     table = checked.table if train_on is None else None
     return train_checked(checked).label(checked.sources, counterparts=counterparts, table=table)

@@ -207,6 +207,29 @@ def test_other_lists_exclude_by_name_and_by_position(labels):
     assert gone == [7, 8]
 
 
+@pytest.mark.parametrize(
+    "form", ["table", "frame", "masked", "dict", "file", "path", "names", "array", "one", "several"]
+)
+def test_every_form_of_a_list_excludes_and_only_keeps_the_same(labels, tmp_path, form):
+    names = labels["Source_Name"][[2, 9]].tolist()
+    table, path = Table({"name": names}), tmp_path / "two.csv"
+    table.write(path)
+    masked = Table({"name": np.ma.MaskedArray([*names, "x"], mask=[False, False, True])})
+    given = {
+        **{"table": table, "frame": table.to_pandas(), "masked": masked, "dict": {"name": names}, "file": str(path)},
+        **{"path": path, "names": names, "array": np.array(names), "one": names[0], "several": [path, table[:1]]},
+    }[form]
+    expected = {names[0]} if form == "one" else set(names)
+    assert set(followup(labels, only=given)["Source_Name"]) == expected
+    assert set(labels["Source_Name"]) - set(followup(labels, exclude=given)["Source_Name"]) == expected
+
+
+@pytest.mark.parametrize("form", [5, [b"4FGL J0001.2-0747"], "nothing.csv", [None]])
+def test_what_is_no_list_of_sources_is_refused(labels, form):
+    with pytest.raises(FermiclassError, match=r"give a file, a table or names|there is no file"):
+        followup(labels, exclude=form)
+
+
 def test_names_of_earlier_catalogues_and_of_counterparts_exclude(labels):
     row = {name: np.flatnonzero(labels[name] != "")[2] for name in ("ASSOC_FGL", "ASSOC1")}
     gone, note = left_out(labels, [labels[name][k] for name, k in row.items()] + ["PSR J0000-8959"])

@@ -1,10 +1,12 @@
 """The recipe: the same in a file and in memory; what is given replaces what it had; a file that is wrong says where."""
 
+from dataclasses import replace
+
 import gpflow
 import pytest
 
 from fermiclass import NIMGPClassifier, Recipe
-from fermiclass.errors import ClassError, RecipeError
+from fermiclass.errors import ClassError, FermiclassError, RecipeError
 from fermiclass.nimgp.names import METHODS, PER_SOURCE
 from tests.commands import refuses, run_well
 
@@ -114,3 +116,18 @@ def test_settings_that_exclude_each_other(tmp_path):
     (tmp_path / "one.toml").write_text('[settings]\nkernel = "matern32"')
     command = ("train", "c.fits", "-o", "m", "--config", "one.toml", "--method", "nimgp-psi")
     refuses(tmp_path, "kernel='matern32' is not valid for method='nimgp-psi'", *command)
+
+
+def test_what_a_file_leaves_out_of_a_group_of_settings_stays():
+    partly = Recipe.from_toml("[settings.training]\ndecay = true\n")
+    assert partly == Recipe()
+    clipped = Recipe.from_toml("[settings.inputs]\nclip = 3.0\n").settings
+    assert clipped.inputs == replace(Recipe().settings.inputs, clip=3.0)
+
+
+@pytest.mark.parametrize(
+    "given", [{"class_priors": "x"}, {"settings": {"steps": 3}}, {"features": 6}, {"class2": "no"}]
+)
+def test_a_recipe_is_checked_when_it_is_made(given):
+    with pytest.raises(FermiclassError, match=next(iter(given))):
+        Recipe(**given)

@@ -118,7 +118,7 @@ def _names(listed: Any) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class PastCandidates:
     """Purity and completeness of pulsar candidates."""
 
     #: The earlier and the later release.
@@ -130,7 +130,7 @@ class Candidates:
     rows: tuple[dict[str, Any], ...]
 
 
-def read_candidates(path: str | os.PathLike[str]) -> Candidates:
+def read_candidates(path: str | os.PathLike[str]) -> PastCandidates:
     """Read an evaluation in the open world.
 
     Raises ReportError when the file cannot be read or does not hold such an evaluation.
@@ -148,7 +148,7 @@ def read_candidates(path: str | os.PathLike[str]) -> Candidates:
             }
             for row, other in zip(face, spiders, strict=True)
         )
-        return Candidates(content["catalog"], content["later"], content["found"]["pulsar"], rows)
+        return PastCandidates(content["catalog"], content["later"], content["found"]["pulsar"], rows)
 
 
 def _measured(row: Mapping[str, Any], key: str) -> tuple[float, float, float] | None:

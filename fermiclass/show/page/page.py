@@ -29,7 +29,7 @@ from fermiclass.show.caveats import caveats
 from fermiclass.show.page.features import feature_columns
 from fermiclass.show.page.headline import class_meanings, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, Mark, class_marks
-from fermiclass.show.page.metrics import Candidates, Trust
+from fermiclass.show.page.metrics import PastCandidates, Trust
 from fermiclass.show.page.sources import (
     OTHER_NAMES,
     catalogue_rows,
@@ -62,7 +62,7 @@ def write_report(
     catalog: Catalog | None = None,
     trained_on: Catalog | None = None,
     trust: Trust | None = None,
-    candidates: Candidates | None = None,
+    past: PastCandidates | None = None,
 ) -> None:
     """Write the page of :func:`report_page` to a file, whole or not at all.
 
@@ -70,7 +70,7 @@ def write_report(
     as :func:`report_page`.
     """
     target = check_page_place(path)
-    page = report_page(labels, catalog=catalog, trained_on=trained_on, trust=trust, candidates=candidates)
+    page = report_page(labels, catalog=catalog, trained_on=trained_on, trust=trust, past=past)
     write_bytes(target, page.encode("utf-8"))
 
 
@@ -80,7 +80,7 @@ def report_page(
     catalog: Catalog | None = None,
     trained_on: Catalog | None = None,
     trust: Trust | None = None,
-    candidates: Candidates | None = None,
+    past: PastCandidates | None = None,
 ) -> str:
     """Return one self-contained HTML page of labelled sources, which needs no network.
 
@@ -149,7 +149,7 @@ def report_page(
         columns=[(name, labels[name].description) for name in labels.colnames if labels[name].description],
         features=data["features"],
         trust=trust,
-        candidates=candidates,
+        candidates=past,
     )
 
 
