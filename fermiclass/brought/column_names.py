@@ -200,6 +200,11 @@ def looks_known(name: str, found: Iterable[str]) -> bool:
     return name.lower() in _DOUBTFUL or any(name.lower() in _spellings(forms, x) for x in found)
 
 
+def error_of(name: str, there: Mapping[str, str]) -> str | None:
+    """Return the column with the error of a column, of those that are `there`, by their names in small letters."""
+    return _first(_ERROR_NAMES, name, there)
+
+
 def _first(forms: Iterable[str], name: str, there: Mapping[str, str]) -> str | None:
     return next((there[each] for each in _spellings(forms, name) if each in there), None)
 

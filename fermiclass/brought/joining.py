@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fermiclass.brought.column_names import own_names
 from fermiclass.brought.other_list import RADIUS, OtherList, numbers_of, place_of
+from fermiclass.brought.published import in_usual_form
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.plausibility import take_marks_as_missing
@@ -109,6 +110,7 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
         When a column has a unit in one table, and none in another.
     """
     plain = plain_table(table)
+    forms = in_usual_form(plain, f"'{source}'")
     take_marks_as_missing(plain, f"'{source}'")
     matches = match(catalog, OtherList.of(plain, source), needed=needed)
     result = catalog.table.copy()
@@ -149,6 +151,7 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
         raise CatalogError(f"'{source}' has no column of numbers that {catalog.source} lacks.")
     notes = (*catalog.notes, *matches.notes, f"columns of '{source}': {', '.join(brought) or 'none'}")
     differ = [f"{what} of {rows.sum()} sources" for what, rows in clash.items() if np.any(rows)]
+    notes += tuple(f"'{source}': {form}" for form in forms)
     notes += (f"'{source}' differs from an earlier table, whose values stay: {', '.join(differ)}",) * bool(differ)
     was = Brought("join", source, digest(plain))
     return dataclasses.replace(catalog, table=result, notes=notes, brought=(*catalog.brought, was))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from fermiclass.brought import column_names as own
 from fermiclass.brought.entries import tables_of
 from fermiclass.brought.plausibility import take_implausible_as_missing, warn_of_ratios
+from fermiclass.brought.published import in_usual_form
 from fermiclass.catalog import plausibility, reading
 from fermiclass.catalog.catalog import BY_ROW, Catalog
 from fermiclass.catalog.classes import CLASS_CODES, CLASS_TREE
@@ -196,11 +197,12 @@ def _as_catalog(
     given: Table, places: list[int], shown: str, said: Mapping[str, own.Said], alone: bool, own_classes: bool
 ) -> Catalog:
     """Return the rows of a table as sources with the columns of the catalogue. One that is `alone` needs a spectrum."""
+    forms = in_usual_form(given, shown)
     found = own.find_columns(given, said, shown, needed=alone)
     reading.refuse_hard(
         [*given.colnames, *found], texts(given[found["Source_Name"]]) if "Source_Name" in found else (), shown
     )
-    clean, notes = Table(), []
+    clean, notes = Table(), forms
     for name, original in found.items():
         column, (unit, ucd) = given[original], reading.USUAL.get(name, (None, None))
         data, where = own.values_of(name, given, found, said, shown)

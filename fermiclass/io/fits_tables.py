@@ -61,12 +61,12 @@ def from_fits(content: bytes, columns: Collection[str] = (), usual: Collection[s
 
 
 def hdu_table(hdus: Iterable[Any], columns: Collection[str], usual: Collection[str] = ()) -> Table:
-    """Return the binary table that has some columns, or else the first with most of the usual ones, in small letters.
+    """Return the table that has some columns, or else the first with most of the usual ones, in small letters.
 
     It is a plain table with its keywords as metadata. Raises ValueError when there is none, or several have the
     columns.
     """
-    tables = [hdu for hdu in hdus if isinstance(hdu, fits.BinTableHDU)]
+    tables = [hdu for hdu in hdus if isinstance(hdu, fits.BinTableHDU | fits.TableHDU)]
     tables.sort(key=lambda hdu: -sum(name.lower() in usual for name in hdu.columns.names))
     hdu = the_table(tables, [hdu.columns.names for hdu in tables], columns)
     header = hdu.header

@@ -1,0 +1,93 @@
+"""Forms of published tables: limits as text or with a flag, two-sided errors, arrays as one column for each number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from astropy.table import Table
+
+from fermiclass.brought.column_names import error_of
+from fermiclass.errors import CatalogError
+from fermiclass.io import FloatArray
+from fermiclass.io.plain import numbers, plain_column, texts
+
+_LIMIT = re.compile(r"[<≤]\s*(?=[+.\d])")
+_TWO_SIDED = (("_pos", "_neg"), ("_errp", "_errn"), ("_err_pos", "_err_neg"), ("_upper_error", "_lower_error"))
+_BAND_ERROR = re.compile(r"unc_flux_band_(\d+)", re.IGNORECASE)
+
+
+def in_usual_form(table: Table, shown: str) -> list[str]:
+    """Turn the forms of published tables into columns X, Unc_X and X_UL, in place; return sentences on what was done.
+
+    - A text ``<1.5e-13`` in a column of numbers, or a number beside ``<`` in a column l_X, is an upper limit.
+    - Two-sided errors, such as X_pos and X_neg, become their mean absolute value.
+    - Of ``Unc_Flux_Band_1`` to ``_16`` (lower and upper error of each of eight bands, as TOPCAT flattens them; or 14 of
+      seven) the upper errors are taken.
+
+    Raises CatalogError for another number of errors of bands than these and one a band.
+    """
+    return [*_limits(table), *_two_sided(table), *_flattened(table, shown)]
+
+
+def _limits(table: Table) -> Iterator[str]:
+    there = {name.lower(): name for name in table.colnames}
+    for name in table.colnames:
+        flag = there.get(f"l_{name.lower()}")
+        if name == flag or table[name].ndim > 1:
+            continue
+        words = texts(table[name]) if table[name].dtype.kind == "U" else None
+        signs = texts(table[flag]) if flag is not None and table[flag].dtype.kind == "U" else np.array(["none"])
+        if np.isin(signs, ("", "<", ">", "≤")).all():
+            table.remove_column(flag)
+        elif words is not None and any(_LIMIT.match(word) for word in words.tolist()):
+            signs = np.array(["<" if _LIMIT.match(word) else "" for word in words.tolist()])
+        else:
+            continue
+        try:
+            bare = table[name] if words is None else [_LIMIT.sub("", word) for word in words.tolist()]
+            values = numbers(np.asarray(bare))
+        except ValueError:  # a text that means something else
+            continue
+        column, below = table[name], np.isin(signs, ("<", "≤"))
+        measured = np.where(signs == "", values, np.nan)
+        table[name] = plain_column(measured, column.unit, column.description, column.meta.get("ucd"))
+        if below.any():
+            _add(table, f"{name}_UL", np.where(below, values, np.nan), column)
+            yield f"{name}: {below.sum()} upper limits"
+
+
+def _two_sided(table: Table) -> Iterator[str]:
+    there = {name.lower(): name for name in table.colnames}
+    for name in list(table.colnames):
+        for up, down in _TWO_SIDED:
+            pair = [there.get(name.lower() + side) for side in (up, down)]
+            if None not in pair and error_of(name, there) is None:
+                sides = np.array([numbers(np.asarray(table[each])) for each in pair])
+                unit = table[pair[0]].unit
+                table.remove_columns(pair)
+                _add(table, f"Unc_{name}", np.abs(sides).mean(axis=0), table[name], unit)
+                yield f"Unc_{name}: mean of {pair[0]} and {pair[1]}"
+
+
+def _flattened(table: Table, shown: str) -> Iterator[str]:
+    found = {int(match[1]): name for name in table.colnames if (match := _BAND_ERROR.fullmatch(name))}
+    if not found or max(found) <= 8:
+        return
+    bands = len(found) // 2
+    if sorted(found) != list(range(1, 2 * bands + 1)) or bands not in (7, 8):
+        raise CatalogError(
+            f"{shown} has errors of {len(found)} bands, {found[min(found)]} to {found[max(found)]}: expected 8, or 16 "
+            "with the lower and the upper error of each band. Rename or remove them."
+        )
+    upper = {band: table[found[2 * band]].copy() for band in range(1, bands + 1)}
+    table.remove_columns(list(found.values()))
+    for band, column in upper.items():
+        table[f"Unc_Flux_Band_{band}"] = column
+    yield f"Unc_Flux_Band: upper errors, of {2 * bands} columns"
+
+
+def _add(table: Table, name: str, values: FloatArray, of: object, unit: object = None) -> None:
+    if name not in table.colnames:
+        table[name] = plain_column(values, unit or getattr(of, "unit", None), None, None)

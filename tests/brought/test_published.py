@@ -1,0 +1,80 @@
+"""Forms of published tables: each gives the same sources and columns as the usual form."""
+
+import numpy as np
+import pytest
+from astropy.io import fits
+from astropy.table import Table
+
+from fermiclass import join, read_sources
+from fermiclass.errors import CatalogError
+
+NAMES = [f"Flux_Band_{band}" for band in range(1, 9)]
+FLUX = np.geomspace(3e-8, 2e-13, 8) * np.array([[1.0], [1.3], [0.8]])
+
+
+def same(one, other):
+    assert one.table.colnames == other.table.colnames
+    for name in one.table.colnames:
+        np.testing.assert_array_equal(one.table[name], other.table[name])
+
+
+def spectra(errors):
+    rows = {"name": ["a", "b", "c"], "ra": [10.0, 20, 30], "dec": [5.0, 6, 7], "Signif_Avg": [9.0, 8, 7]}
+    bands = dict(zip(NAMES, FLUX.T, strict=True))
+    return Table({**rows, **bands, **errors})
+
+
+def test_flattened_errors_of_bands_are_the_upper_ones_of_each_band():
+    usual = spectra({f"Unc_{name}": 0.2 * flux for name, flux in zip(NAMES, FLUX.T, strict=True)})
+    pairs = np.stack([-0.1 * FLUX, 0.2 * FLUX], axis=2).reshape(3, 16)
+    flat = spectra({f"Unc_Flux_Band_{k + 1}": pairs[:, k] for k in range(16)})
+    same(read_sources(flat), read_sources(usual))
+    flat.remove_column("Unc_Flux_Band_16")
+    with pytest.raises(CatalogError, match="errors of 15 bands"):
+        read_sources(flat)
+
+
+@pytest.mark.parametrize("form", ["text", "flag", "usual"])
+def test_limits_of_own_and_joined_tables(dr4, form):
+    few = dr4[[5, 9, 11]]
+    value, limit = np.array([2e-13, np.nan, 3e-13]), np.array([np.nan, 1.5e-13, np.nan])
+    columns = {
+        "usual": {"XFLUX": value, "XFLUX_UL": limit},
+        "text": {"XFLUX": ["2e-13", "< 1.5e-13", "3e-13"]},
+        "flag": {"l_XFLUX": ["", "<", ""], "XFLUX": np.nan_to_num(value) + np.nan_to_num(limit)},
+    }[form]
+    joined = join(few, Table({"Source_Name": few.names, **columns, "XFLUX_err": [4e-14, np.nan, 5e-14]}))
+    np.testing.assert_allclose(joined.column("XFLUX"), value)
+    np.testing.assert_allclose(joined.column("XFLUX_UL"), limit)
+    np.testing.assert_allclose(joined.column("Unc_XFLUX"), [4e-14, np.nan, 5e-14])
+
+
+def test_limits_in_a_table_of_ones_own():
+    rows = {"name": ["a", "b"], "ra": [10.0, 11], "dec": [5.0, 6], "TS": [64.0, 64], "beta": [0.1, 0.2]}
+    usual = Table({**rows, "flux1000": [np.nan, 2e-9], "flux1000_ul": [1e-9, np.nan], "alpha": [2.2, 2.3]})
+    flagged = Table({**rows, "l_flux1000": ["<", ""], "flux1000": [1e-9, 2e-9], "alpha": [2.2, 2.3]})
+    for name in ("Flux1000", "Flux1000_UL"):
+        one, other = (read_sources(table).column(name) for table in (usual, flagged))
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(("up", "down"), [("pos", "neg"), ("errp", "errn")])
+def test_two_sided_errors_become_their_mean(dr4, up, down):
+    few = dr4[[5, 9]]
+    sides = {f"XFLUX_{up}": [5e-14, 4e-14], f"XFLUX_{down}": [-3e-14, -2e-14]}
+    joined = join(few, Table({"Source_Name": few.names, "XFLUX": [2e-13, 3e-13], **sides}))
+    np.testing.assert_allclose(joined.column("Unc_XFLUX"), [4e-14, 3e-14])
+    assert not {*sides} & {*joined.table.colnames}
+
+
+def test_an_ascii_table_of_a_fits_file_is_read_as_a_binary_one(tmp_path):
+    columns = {"name": ["a", "b"], "ra": [10.0, 11], "dec": [5.0, 6], "flux1000": [1e-9, 2e-9]}
+    columns |= {"flux1000_err": [1e-10, 2e-10]}
+    kinds = {"name": "A5"}
+    formats = {name: kinds.get(name, "E15.7") for name in columns}
+    wanted = [fits.Column(name, formats[name], array=np.array(columns[name]), ascii=True) for name in columns]
+    fits.HDUList([fits.PrimaryHDU(), fits.TableHDU.from_columns(wanted)]).writeto(tmp_path / "ascii.fits")
+    Table(columns).write(tmp_path / "binary.fits")
+    one, other = (read_sources(tmp_path / f"{name}.fits") for name in ("ascii", "binary"))
+    assert one.names.tolist() == other.names.tolist()
+    np.testing.assert_allclose(one.column("Unc_Flux1000"), other.column("Unc_Flux1000"))
