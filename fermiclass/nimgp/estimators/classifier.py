@@ -35,11 +35,10 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
     Parameters
     ----------
     method : str
-        Treatment of input noise. 'nimgp' infers the noiseless input of every training source. 'nimgp-psi' does so with
-        moments in closed form instead of draws (kernels 'se' and 'linear'), 'nimgp-nn' with a network. 'nimgp-fo' turns
-        input noise into noise of the latent functions, as in the paper. 'nimgp-fo-marginal' does the same with the
-        average over this noise inside the logarithm. 'mgp' ignores input noise. 'mgp-aug' and 'mgp-sampling' learn from
-        noisy copies of the inputs.
+        Treatment of input noise. 'nimgp' infers the noiseless input of every training source, and 'nimgp-nn' does so
+        with a network. 'nimgp-fo' turns input noise into noise of the latent functions, as in the paper.
+        'nimgp-fo-marginal' does the same with the average over this noise inside the logarithm. 'mgp' ignores input
+        noise. 'mgp-aug' and 'mgp-sampling' learn from noisy copies of the inputs.
     likelihood : str or gpflow.likelihoods.Likelihood
         Likelihood of a class given the latent functions: 'softmax', by sampling, or 'softmax-bound', by a bound in
         closed form; or the class of the largest latent function, without noise ('step', as in the paper) or with
@@ -74,7 +73,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         Number of passes over the training sources, instead of `steps`.
     batch_size : int, None or 'auto'
         Number of sources in a step; None for all. 'auto' is 512, and all with a method that has parameters for every
-        source ('nimgp', 'nimgp-psi', 'mgp-aug').
+        source ('nimgp', 'mgp-aug').
     learning_rate : float
         First step size of Adam.
     num_draws : int
@@ -264,8 +263,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         Raises
         ------
         ValueError
-            When the method has parameters for every source ('nimgp', 'nimgp-psi', 'mgp-aug'), or there is only one
-            class.
+            When the method has parameters for every source ('nimgp', 'mgp-aug'), or there is only one class.
         CheckpointError
             When the checkpoint belongs to another training.
         """
