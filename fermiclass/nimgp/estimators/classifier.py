@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from fermiclass.nimgp.estimators.fitted import Fitted
-from fermiclass.nimgp.estimators.fitting import fit_classes, fit_together
+from fermiclass.nimgp.estimators.fitting import fit_classes
 from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, SparseGP, new_rows, training_rows
 from fermiclass.nimgp.estimators.preparation import Rows, labelled_rows
 from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
@@ -321,11 +320,3 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         refuse_after_fork()
         check_is_fitted(self)
         return self.fitted_.blocks(*new_rows(self, X, X_var, ensure_all_finite="allow-nan"), ratio)
-
-
-def fit_copies(estimator: NIMGPClassifier, parts: Sequence[Mapping[str, Any]]) -> list[NIMGPClassifier]:
-    """Return a copy of a classifier for each set of arguments of `fit`, trained with them: see :func:`fit_together`."""
-    copies = [clone(estimator) for _ in parts]
-    settings = Settings(**estimator.get_params(deep=False))
-    rows = [one._labelled(settings, **part) for one, part in zip(copies, parts, strict=True)]
-    return [one._adopt(fitted) for one, fitted in zip(copies, fit_together(settings, rows), strict=True)]
