@@ -21,7 +21,6 @@ from sklearn.exceptions import ConvergenceWarning
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation import metrics
 from fermiclass.io import FloatArray
-from fermiclass.nimgp.estimators.classifier import NIMGPClassifier, fit_copies
 from fermiclass_benchmarks.methods import METHOD_OPTIONS, MethodOptions, make_estimator
 
 if TYPE_CHECKING:
@@ -151,8 +150,7 @@ class Benchmark:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             parts = [{"X": each.X, "y": each.y, "X_var": each.X_var} for each in problems]
-            together = isinstance(estimator, NIMGPClassifier)
-            fitted = fit_copies(estimator, parts) if together else [clone(estimator).fit(**part) for part in parts]
+            fitted = [clone(estimator).fit(**part) for part in parts]
         found = [
             (problem, one.predict_proba(problem.X_test, X_var=problem.X_var_test), one)
             for problem, one in zip(problems, fitted, strict=True)

@@ -20,17 +20,11 @@ from joblib import Parallel, delayed
 
 from fermiclass.errors import BenchmarkError, OutputError
 from fermiclass.io.files import check_place
-from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
-from fermiclass.nimgp.estimators.fitting import SMALL
 from fermiclass.show.terminal import load_tensorflow
 from fermiclass_benchmarks.benchmark import Benchmark, Record
 
 #: Packages that affect the results of a benchmark.
 PACKAGES = ("python", "fermiclass", "tensorflow", "gpflow", "numpy", "scipy", "scikit-learn", "xgboost-cpu", "xgboost")
-
-
-_TOGETHER = 10  # largest number of splits that are trained in one graph, and recorded at once
-_MOST_BY_FRACTION = 100  # inducing points
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +62,7 @@ def run(
     works = []
     for (cell, method), estimator in estimators.items():
         left = [split for split in range(num_splits) if (cell, method, split) not in done]
-        size = max(1, min(_TOGETHER, len(left) // workers)) if _in_one_graph(estimator) else 1
-        blocks = [left[k : k + size] for k in range(0, len(left), size)]
-        works += [Work(benchmark, cell, method, estimator, block) for block in blocks]
+        works += [Work(benchmark, cell, method, estimator, [split]) for split in left]
     report = progress or (lambda finished, total: None)
     finished = len(wanted) - sum(len(work.splits) for work in works)
     report(finished, len(wanted))
@@ -82,14 +74,6 @@ def run(
         finished += len(records)
         report(finished, len(wanted))
     return pd.DataFrame([done[key] for key in wanted])
-
-
-def _in_one_graph(estimator: Any) -> bool:
-    """Return whether splits may be trained in one graph. Others are recorded one by one, so that a stop loses one."""
-    if not isinstance(estimator, NIMGPClassifier) or not isinstance(estimator.batch_size, int):
-        return False
-    points = estimator.num_inducing if isinstance(estimator.num_inducing, int) else _MOST_BY_FRACTION
-    return estimator.batch_size * points <= SMALL
 
 
 def run_splits(work: Work) -> list[Record]:

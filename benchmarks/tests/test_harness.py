@@ -7,7 +7,6 @@ import pytest
 from fake import Constant, FakeBenchmark
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation.baselines import BaselineClassifier
-from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 from fermiclass_benchmarks import harness
 from fermiclass_benchmarks.harness import RecordFile, run
 
@@ -135,23 +134,3 @@ def test_results_of_other_settings(path):
 
 def test_two_processes(path, expected):
     same_records(go(path, workers=2), expected)
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({"batch_size": 50, "num_inducing": 0.05}, [(0, 1, 2, 3, 4)]),
-        ({"batch_size": 200, "num_inducing": 100}, [(0,), (1,), (2,), (3,), (4,)]),
-        ({"batch_size": None}, [(0,), (1,), (2,), (3,), (4,)]),
-    ],
-)
-def test_splits_of_small_models_alone_are_recorded_together(settings, expected, monkeypatch):
-    done = []
-
-    def noted(work):
-        done.append(tuple(work.splits))
-        return [{"cell": work.cell, "method": work.method, "split": split} for split in work.splits]
-
-    monkeypatch.setattr(harness, "run_splits", noted)
-    run(FakeBenchmark(), {("easy/0", "mgp"): NIMGPClassifier(**settings)}, 5)
-    assert done == expected

@@ -57,7 +57,6 @@ class NoisyInputGP(Module):
     predictive: bool = False  #: Whether the objective has ``log E p(y | f)`` instead of ``E log p(y | f)``.
     #: Probability ρ that a label is wrong, of which predictions are free; None where all labels are trusted.
     label_noise: Parameter | None = None
-    number = ()  # shape of an objective
 
     def __post_init__(self) -> None:
         self.num_data = tf.Variable(self.num_data, dtype=tf.int64, trainable=False)

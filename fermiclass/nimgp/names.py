@@ -6,18 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 #: Input models.
-METHODS = ("mgp", "nimgp", "nimgp-psi", "nimgp-nn", "nimgp-fo", "nimgp-fo-marginal", "mgp-aug", "mgp-sampling")
+METHODS = ("mgp", "nimgp", "nimgp-nn", "nimgp-fo", "nimgp-fo-marginal", "mgp-aug", "mgp-sampling")
 #: Input models that turn input noise into noise of the latent functions, in prediction too.
 FIRST_ORDER = ("nimgp-fo", "nimgp-fo-marginal")
 #: Input models that average predictions over draws of a source's noiseless input.
-AVERAGING = ("nimgp", "nimgp-psi", "nimgp-nn")
+AVERAGING = ("nimgp", "nimgp-nn")
 #: Input models with parameters for every source. They need all sources in memory.
-PER_SOURCE = ("nimgp", "nimgp-psi", "mgp-aug")
+PER_SOURCE = ("nimgp", "mgp-aug")
 #: Methods of :mod:`fermiclass.nimgp.ep`, which have no input model: robust to wrong labels, and not robust.
 EP_METHODS = ("rmgpc", "smgpc")
 LIKELIHOODS = ("softmax", "softmax-bound", "step", "probit", "logit")  #: Likelihoods of classes.
-#: Kernels whose expectations over a Gaussian input are known, which the method nimgp-psi needs.
-WITH_EXPECTATIONS = ("se", "linear")
 #: Likelihoods of outputs in regression; any other likelihood of GPflow may be given as an object.
 RESPONSES = ("gaussian", "student-t", "poisson", "bernoulli", "ordinal", "heteroskedastic")
 #: Kernels, which may be joined by +.

@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.nimgp.expected.psi import expected_moments
 from fermiclass.nimgp.kernels import Kernel
 from fermiclass.nimgp.modules import Module, Parameter
 
@@ -95,15 +94,7 @@ class Functions:
         k, gradient = self.kernel.K_and_gradient(self.Z, X[None], self.weights)
         return self._moments(X[None], k), gradient
 
-    def expected_moments(self, mean: tf.Tensor, var: tf.Tensor) -> LatentMoments:
-        """Mean and variance over x of N(mean, diag var), both (n, D); see :mod:`fermiclass.nimgp.expected.psi`."""
-        first, variance = expected_moments(self.kernel, self.Z, *self._weights_and_precision(), mean, var)
-        return LatentMoments(first, tf.maximum(variance, _LEAST))
-
     def _moments(self, X: tf.Tensor, k: tf.Tensor) -> LatentMoments:
-        raise NotImplementedError
-
-    def _weights_and_precision(self) -> tuple[tf.Tensor, tf.Tensor]:
         raise NotImplementedError
 
 
@@ -125,9 +116,6 @@ class TrainingFunctions(Functions):
         squares = _squares(shrink + 2.0 * tf.matmul(tf.stop_gradient(shrink), change), A)
         return LatentMoments(mean, tf.maximum(self.kernel.K_diag(X) - squares, _LEAST))
 
-    def _weights_and_precision(self) -> tuple[tf.Tensor, tf.Tensor]:
-        return _weights_and_precision(self.L, self.q_mu, self.S_sqrt)
-
 
 @dataclass(frozen=True, eq=False)
 class PredictiveFunctions(Functions):
@@ -139,9 +127,6 @@ class PredictiveFunctions(Functions):
         mean = tf.linalg.matvec(k, self.weights, transpose_a=True)
         var = self.kernel.K_diag(X) - tf.reduce_sum(k * tf.matmul(self.precision, k), axis=-2)
         return LatentMoments(mean, tf.maximum(var, _LEAST))
-
-    def _weights_and_precision(self) -> tuple[tf.Tensor, tf.Tensor]:
-        return self.weights, self.precision
 
 
 def _weights_and_precision(L: tf.Tensor, q_mu: tf.Tensor, S_sqrt: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

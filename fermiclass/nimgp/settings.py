@@ -25,7 +25,6 @@ from fermiclass.nimgp.names import (
     OBJECTIVES,
     PRECISIONS,
     RESPONSES,
-    WITH_EXPECTATIONS,
 )
 
 #: Chosen by method and number of rows.
@@ -218,16 +217,11 @@ class Settings(_Checked):
         for name in ("label_sets", "label_weights"):
             given = getattr(self, name)
             object.__setattr__(self, name, {} if given is None else _of_labels(name, given))
-        kernel, psi, kernels = self.kernel, self.method == "nimgp-psi", ", ".join(KERNELS)
+        kernel, kernels = self.kernel, ", ".join(KERNELS)
         named = isinstance(kernel, str)
         sound = named and set(kernel.split("+")) <= set(KERNELS)
         if not (sound or (not named and _GPFLOW_KERNEL.accepts(kernel))):
             raise ValueError(f"kernel={kernel!r} is unknown: join some of {kernels} by '+', or give {_GPFLOW_KERNEL}")
-        if psi and not (named and set(kernel.split("+")) <= set(WITH_EXPECTATIONS)):
-            raise ValueError(
-                f"kernel={kernel!r} is not valid for method='nimgp-psi', which needs expectations in closed form: "
-                f"join some of {', '.join(WITH_EXPECTATIONS)} by '+', or choose method='nimgp'"
-            )
         if self.temperature != 1 and isinstance(self.likelihood, str) and self.likelihood == "step":
             raise ValueError(f"temperature={self.temperature!r} is not valid: the step likelihood has no scale of f")
 

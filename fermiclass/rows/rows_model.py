@@ -104,8 +104,7 @@ def fit_rows(
     Parameters
     ----------
     estimator
-        The classifier. The methods 'nimgp', 'nimgp-psi' and 'mgp-aug' cannot be used: they have parameters for every
-        source.
+        The classifier. The methods 'nimgp' and 'mgp-aug' cannot be used: they have parameters for every source.
     rows
         Rows with labels, as :func:`fermiclass.open_rows` returns them. A label such as ``bll|fsrq`` stands for either
         class, if other rows have these classes.

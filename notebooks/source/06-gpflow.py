@@ -83,4 +83,4 @@ print(f"mean change {np.mean(np.abs(named['P_msp'] - by_softmax['P_msp'])):.4f}"
 # %% [markdown]
 # A model with such objects is trained in double precision, which takes longer. It can be
 # pickled, and `fc.save_model` saves it, unless a class is not GPflow's or a parameter has a
-# prior. The method `nimgp-psi` needs names.
+# prior.

@@ -137,7 +137,7 @@ def test_the_default_is_the_open_world():
 
 def test_minibatches_are_for_methods_without_parameters_for_every_source():
     found = {method: default_estimator(method=method).batch_size for method in METHODS}
-    assert {method for method, size in found.items() if size is None} == {"nimgp", "nimgp-psi", "mgp-aug"}
+    assert {method for method, size in found.items() if size is None} == {"nimgp", "mgp-aug"}
     assert default_estimator(batch_size=None).batch_size is None
 
 

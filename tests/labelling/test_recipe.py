@@ -113,9 +113,9 @@ def test_options_change_a_file_and_the_command_writes_what_it_used(few_file, tmp
 
 
 def test_settings_that_exclude_each_other(tmp_path):
-    (tmp_path / "one.toml").write_text('[settings]\nkernel = "matern32"')
-    command = ("train", "c.fits", "-o", "m", "--config", "one.toml", "--method", "nimgp-psi")
-    refuses(tmp_path, "kernel='matern32' is not valid for method='nimgp-psi'", *command)
+    (tmp_path / "one.toml").write_text('[settings]\nlikelihood = "step"')
+    command = ("train", "c.fits", "-o", "m", "--config", "one.toml", "--set", "temperature=2")
+    refuses(tmp_path, "temperature has no effect on the step likelihood", *command)
 
 
 def test_what_a_file_leaves_out_of_a_group_of_settings_stays():

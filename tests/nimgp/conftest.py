@@ -18,7 +18,7 @@ SEED = tf.constant([3, 4], tf.int32)
 COMBINATIONS = list(itertools.product(METHODS, LIKELIHOODS))
 KERNEL_SUMS = (*KERNELS, "se+linear", "matern32+polynomial")
 #: Methods whose bound has a q(x), and so a p(x).
-WITH_PRIOR = ("nimgp", "nimgp-psi", "nimgp-nn")
+WITH_PRIOR = ("nimgp", "nimgp-nn")
 
 
 @pytest.fixture

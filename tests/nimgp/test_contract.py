@@ -10,7 +10,7 @@ import tensorflow as tf
 from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.model import NoisyInputGP, build_model
-from fermiclass.nimgp.names import FIRST_ORDER, LIKELIHOODS, NOISES, WITH_EXPECTATIONS
+from fermiclass.nimgp.names import FIRST_ORDER, LIKELIHOODS, NOISES
 from fermiclass.nimgp.prediction.predictor import ClassPredictor
 from fermiclass.nimgp.settings import Settings
 
@@ -99,10 +99,6 @@ def test_every_kernel_and_noise(functions, rng, method, likelihood):
     own = {noise: built(method, likelihood, noise=noise) for noise in NOISES}
     for kernel, noise in product(KERNEL_SUMS if likelihood == "softmax" else ("se+linear",), NOISES):
         model = composed(own[noise], functions[kernel, noise])
-        if method == "nimgp-psi" and not set(kernel.split("+")) <= set(WITH_EXPECTATIONS):
-            with pytest.raises(NotImplementedError, match="has no expectations over a Gaussian input"):
-                check(model, (kernel, noise), knows_noise=True, seed_too=False)
-            continue
         check(model, (kernel, noise), knows_noise=method != "mgp", seed_too=kernel == "se+linear")
         if noise == "given":  # prediction knows nothing of where V comes from
             check_prediction(model, rng, first_order=method in FIRST_ORDER)

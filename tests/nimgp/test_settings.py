@@ -68,8 +68,6 @@ def test_settings_that_do_not_fit_each_other():
     for temperature in (2.0, "folds"):
         with pytest.raises(ValueError, match=r"temperature=.* the step likelihood has no scale"):
             Settings(likelihood="step", temperature=temperature)
-    with pytest.raises(ValueError, match=r"kernel='se.matern52' is not valid for method='nimgp-psi'"):
-        Settings("nimgp-psi", kernel="se+matern52")
 
 
 def test_estimators_check_when_they_are_fitted():

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from fermiclass.nimgp.estimators.fitted import Fitted
-from fermiclass.nimgp.estimators.fitting import fit_classes, fit_together
+from fermiclass.nimgp.estimators.fitting import fit_classes
 from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, SparseGP, new_rows, training_rows
 from fermiclass.nimgp.estimators.preparation import Rows, labelled_rows
 from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
@@ -35,11 +34,10 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
     Parameters
     ----------
     method : str
-        Treatment of input noise. 'nimgp' infers the noiseless input of every training source. 'nimgp-psi' does so with
-        moments in closed form instead of draws (kernels 'se' and 'linear'), 'nimgp-nn' with a network. 'nimgp-fo' turns
-        input noise into noise of the latent functions, as in the paper. 'nimgp-fo-marginal' does the same with the
-        average over this noise inside the logarithm. 'mgp' ignores input noise. 'mgp-aug' and 'mgp-sampling' learn from
-        noisy copies of the inputs.
+        Treatment of input noise. 'nimgp' infers the noiseless input of every training source, and 'nimgp-nn' does so
+        with a network. 'nimgp-fo' turns input noise into noise of the latent functions, as in the paper.
+        'nimgp-fo-marginal' does the same with the average over this noise inside the logarithm. 'mgp' ignores input
+        noise. 'mgp-aug' and 'mgp-sampling' learn from noisy copies of the inputs.
     likelihood : str or gpflow.likelihoods.Likelihood
         Likelihood of a class given the latent functions: 'softmax', by sampling, or 'softmax-bound', by a bound in
         closed form; or the class of the largest latent function, without noise ('step', as in the paper) or with
@@ -74,7 +72,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         Number of passes over the training sources, instead of `steps`.
     batch_size : int, None or 'auto'
         Number of sources in a step; None for all. 'auto' is 512, and all with a method that has parameters for every
-        source ('nimgp', 'nimgp-psi', 'mgp-aug').
+        source ('nimgp', 'mgp-aug').
     learning_rate : float
         First step size of Adam.
     num_draws : int
@@ -264,8 +262,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         Raises
         ------
         ValueError
-            When the method has parameters for every source ('nimgp', 'nimgp-psi', 'mgp-aug'), or there is only one
-            class.
+            When the method has parameters for every source ('nimgp', 'mgp-aug'), or there is only one class.
         CheckpointError
             When the checkpoint belongs to another training.
         """
@@ -323,11 +320,3 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         refuse_after_fork()
         check_is_fitted(self)
         return self.fitted_.blocks(*new_rows(self, X, X_var, ensure_all_finite="allow-nan"), ratio)
-
-
-def fit_copies(estimator: NIMGPClassifier, parts: Sequence[Mapping[str, Any]]) -> list[NIMGPClassifier]:
-    """Return a copy of a classifier for each set of arguments of `fit`, trained with them: see :func:`fit_together`."""
-    copies = [clone(estimator) for _ in parts]
-    settings = Settings(**estimator.get_params(deep=False))
-    rows = [one._labelled(settings, **part) for one, part in zip(copies, parts, strict=True)]
-    return [one._adopt(fitted) for one, fitted in zip(copies, fit_together(settings, rows), strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -62,38 +62,6 @@ def fit_classes(
         prepared = replace(prepared, temperature=found)
     data = TrainingData(prepared.X, prepared.X_var, rows.y, rows.weight)
     return fit_prepared(prepared, data, start=start, progress=progress)
-
-
-SMALL = 10_000  #: numbers of one K(X, Z) in a step: larger models are as fast alone
-
-
-def fit_together(settings: Settings, parts: Sequence[Rows]) -> list[Fitted]:
-    """Train on several sets of rows as :func:`fit_classes`, but for rounding; small models of one kind in one graph."""
-    from fermiclass.nimgp.training.loop import TrainingData, maximise_together
-
-    prepared = [prepare(settings, rows) for rows in parts] if len(parts) > 1 else []
-    graphs = {_of_one_graph(each) for each in prepared}
-    if len(graphs) != 1 or None in graphs:
-        return [fit_classes(settings, rows) for rows in parts]
-    models, first = [_untrained(each) for each in prepared], prepared[0]
-    data = [TrainingData(each.X, each.X_var, rows.y, rows.weight) for each, rows in zip(prepared, parts, strict=True)]
-    steps = schedule(settings, first.num_data, first.seed)
-    trained = zip(prepared, models, maximise_together(models, data, steps, alike=graphs.pop()), parts, strict=True)
-    return [
-        _fitted(each, model, history) if history is not None else fit_classes(settings, rows)  # it diverged
-        for each, model, history, rows in trained
-    ]
-
-
-def _of_one_graph(prepared: Prepared) -> Hashable:
-    """Return by what a model differs from others that can be trained in one graph with it; None if alone."""
-    settings, num_data = prepared.settings, prepared.num_data
-    steps, alike = schedule(settings, num_data, prepared.seed), _alike(prepared)
-    several_runs = settings.temperature == FOLDS or steps.natural_gradient is not None
-    size = steps.batch_size or num_data  # only minibatches gain
-    if alike is None or several_runs or size >= num_data or size * len(prepared.Z) > SMALL:
-        return None
-    return alike, steps, prepared.Z.shape, num_data
 
 
 def fit_prepared(

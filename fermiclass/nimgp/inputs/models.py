@@ -126,10 +126,6 @@ class PerSourceInputs(Module):
     and q(x) starts at N(x̃, spread · I). For given V this is the same family of q(x), but another path of the
     optimiser. For learned V the m and s follow V, whereas μ_i and v_i hold it where they are.
     `prior`: p(x); None for a flat prior. The paper takes N(0, 1000 · I).
-    `analytic`: whether the moments of each latent function over q(x) are computed in closed form instead of at a draw.
-    For a Gaussian likelihood, whose logarithm is quadratic in f, this gives the same bound without the noise of the
-    draws. For other likelihoods it is an approximation and not a bound: it treats f as Gaussian, and functions that
-    share one x as independent.
     """
 
     def __init__(
@@ -139,7 +135,6 @@ class PerSourceInputs(Module):
         spread: float = 0.5,
         in_units_of_noise: bool = True,
         prior: InputPrior | None = None,
-        analytic: bool = False,
         dtype: tf.DType = tf.float64,
     ) -> None:
         super().__init__()
@@ -147,7 +142,6 @@ class PerSourceInputs(Module):
         self.variance = Parameter(np.full(shape, spread), dtype=dtype, transform=EXP)
         self.in_units_of_noise = in_units_of_noise
         self.prior = prior
-        self.analytic = analytic
 
     def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f(x)) − KL(q(ξ) ‖ N(0, I)) + E_q log p(x)`` with a reparametrised draw of x."""
@@ -158,7 +152,7 @@ class PerSourceInputs(Module):
             noisy = batch.X_var > 0.0
             V = tf.where(noisy, batch.X_var, tf.ones_like(m))
             m, s = tf.where(noisy, m / tf.sqrt(V), tf.zeros_like(m)), tf.where(noisy, s / V, tf.ones_like(s))
-        return terms_of_gaussian(m, s, self.prior, functions, log_p, batch, seed, analytic=self.analytic)
+        return terms_of_gaussian(m, s, self.prior, functions, log_p, batch, seed)
 
 
 def terms_of_gaussian(
@@ -169,16 +163,11 @@ def terms_of_gaussian(
     log_p: Expectation,
     batch: Batch,
     seed: tf.Tensor,
-    *,
-    analytic: bool = False,
 ) -> tf.Tensor:
     """Return the terms of each source for ``q(ξ) = N(m, diag s)``, both ``(B, D)``; see `PerSourceInputs`."""
     input_seed, likelihood_seed = split(seed)
     noise_scale = tf.sqrt(batch.X_var)
-    if analytic:
-        latent = functions.expected_moments(batch.X + noise_scale * m, batch.X_var * s)
-    else:
-        latent = functions.moments(batch.X + noise_scale * (m + tf.sqrt(s) * noise_like(batch.X, input_seed)))
+    latent = functions.moments(batch.X + noise_scale * (m + tf.sqrt(s) * noise_like(batch.X, input_seed)))
     terms = log_p(latent, batch.y, likelihood_seed) - kl_to_noise(m, s)
     if prior is not None:
         terms += expected_log_prior(batch.X + noise_scale * m, batch.X_var * s, prior)
@@ -260,13 +249,12 @@ def make_input_model(
 ) -> InputModel:
     """Return the input model of the settings for N and D."""
     num_data, input_dim = sizes
-    if settings.method in ("nimgp", "nimgp-psi"):
+    if settings.method == "nimgp":
         return PerSourceInputs(
             sizes,
             spread=settings.inputs.spread,
             in_units_of_noise=settings.inputs.units == "noise",
             prior=prior,
-            analytic=settings.method == "nimgp-psi",
             dtype=dtype,
         )
     if settings.method == "nimgp-nn":

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from fermiclass.nimgp.arrays import FloatArray, check_arrays
 from fermiclass.nimgp.likelihoods.draws import POINTS_OF_F, gaussian_points, moments_by
-from fermiclass.nimgp.names import AVERAGING, PER_SOURCE, WITH_EXPECTATIONS
+from fermiclass.nimgp.names import AVERAGING, PER_SOURCE
 from fermiclass.nimgp.prediction.prediction import Prediction, of_moments
 from fermiclass.nimgp.settings import Settings
 
@@ -24,7 +24,7 @@ _NUMBERS = 2**17  # draws of f at a time: they fit into the cache
 def in_numpy(settings: Settings) -> bool:
     """Return whether a classifier with these settings predicts by :class:`FirstOrderPredictor`."""
     kernels = settings.kernel.split("+") if isinstance(settings.kernel, str) else [""]
-    known = set(kernels) <= set(WITH_EXPECTATIONS) and settings.likelihood in ("softmax", "softmax-bound")
+    known = set(kernels) <= {"se", "linear"} and settings.likelihood in ("softmax", "softmax-bound")
     return known and settings.method not in (*AVERAGING, *PER_SOURCE)
 
 

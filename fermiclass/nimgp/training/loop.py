@@ -19,7 +19,6 @@ from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.modules import Kept, call_graph, copied, forget_graphs
 from fermiclass.nimgp.training.checkpoints import Checkpoint
 from fermiclass.nimgp.training.optimisers import Optimiser, Schedule
-from fermiclass.nimgp.training.together import Together
 
 _LOG = logging.getLogger(__name__)
 _STEPS_PER_CALL = 20  # steps that run inside TensorFlow before a state is reported
@@ -125,23 +124,6 @@ def _streamed(taken: Tensors, data: Tensors, step: tf.Tensor) -> Batch:
 Data = TrainingData | StreamedData
 
 
-def _joined(feeds: Sequence[Feed]) -> Feed:
-    """Return the minibatches of several models in memory beside each other, ``(S, B, ...)``."""
-
-    def open(done: int) -> Callable[[int], Tensors]:
-        each = [feed.open(done) for feed in feeds]
-        return lambda steps: (tf.stack([take(steps)[0] for take in each], axis=1),)
-
-    first = np.cumsum([0, *(len(feed.data[0]) for feed in feeds[:-1])], dtype=np.int32)
-    columns = zip(*(feed.data for feed in feeds), strict=True)
-    return Feed(open, _some_of_each, (tf.constant(first), *(tf.concat(column, axis=0) for column in columns)))
-
-
-def _some_of_each(taken: Tensors, data: Tensors, step: tf.Tensor) -> Batch:
-    rows, (first, *columns) = taken[0][step], data
-    return Batch(rows, *(tf.gather(column, rows + first[:, None]) for column in columns))
-
-
 @dataclass(frozen=True)
 class TrainingState:
     """State of the training, for an observer."""
@@ -166,18 +148,18 @@ class _DivergedError(Exception):
 class _Graph:
     """Steps of one model as a graph of TensorFlow, which is traced at the first call."""
 
-    model: Any  #: A `NoisyInputGP`, or several as `Together`.
+    model: NoisyInputGP
     optimiser: Optimiser
     run: Callable[..., tuple[tf.Tensor, tf.Tensor]]  #: Returns sum and first value of the objective over some steps.
 
     @classmethod
-    def of(cls, model: Any, settings: Schedule, slower: float, batch: Callable[..., Batch]) -> _Graph:
+    def of(cls, model: NoisyInputGP, settings: Schedule, slower: float, batch: Callable[..., Batch]) -> _Graph:
         """Return the graph of a model, with step sizes smaller by a factor."""
         optimiser = Optimiser(model, settings, slower)
 
         @tf.function
         def run(seeds: tf.Tensor, taken: Tensors, data: Tensors) -> tuple[tf.Tensor, tf.Tensor]:
-            total = of_first_step = tf.zeros(model.number, model.dtype)
+            total = of_first_step = tf.zeros([], model.dtype)
             for k in tf.range(tf.shape(seeds)[0]):
                 value = optimiser.step(batch(taken, data, k), seeds[k])
                 of_first_step = tf.where(k == 0, value, of_first_step)
@@ -192,7 +174,7 @@ _LARGEST_KEPT = 10**7  # numbers of a model: the training of a larger one takes 
 
 
 @contextmanager
-def _graph(model: Any, settings: Schedule, slower: float, feed: Feed, alike: Hashable) -> Iterator[_Graph]:
+def _graph(model: NoisyInputGP, settings: Schedule, slower: float, feed: Feed, alike: Hashable) -> Iterator[_Graph]:
     """Give the graph that trained a model that is alike, if there is one, with the values of this model and for it."""
     shapes = [tuple(variable.shape) for variable in model.variables]
     if alike is None or slower < 1.0 or sum(map(prod, shapes)) > _LARGEST_KEPT:
@@ -308,36 +290,6 @@ def _steps(
             TrainingWarning,
             stacklevel=4,
         )
-
-
-def maximise_together(
-    models: Sequence[NoisyInputGP], data: Sequence[TrainingData], settings: Schedule, *, alike: Hashable
-) -> list[np.ndarray | None]:
-    """Maximise the objectives of S models as :func:`maximise`, in one graph, which is the faster the smaller they are.
-
-    The models have the same shapes and `alike`, and more sources than a minibatch. There are no natural gradients.
-
-    Returns the objectives of each model, ``(states,)``, and None for one that diverged: it is not changed.
-    """
-    together = Together(models)
-    feed = _joined([each.feed(settings.batch_size, settings.seed, together.dtype) for each in data])
-    take, rng = feed.open(0), np.random.default_rng([settings.seed, 1])
-    states, first = [], np.zeros(0)
-    with _graph(together, settings, 1.0, feed, alike) as graph:
-        for done in range(0, settings.steps, _STEPS_PER_CALL):
-            count = min(_STEPS_PER_CALL, settings.steps - done)
-            seeds = tf.constant(rng.integers(0, 2**31 - 1, size=(count, 2), dtype=np.int32))
-            total, of_first_step = call_graph(graph.run, seeds, take(count), feed.data, any_length=True)
-            first = first if done else of_first_step.numpy()
-            states.append(total.numpy() / count)
-        for mean, x in graph.optimiser.means:
-            x.assign(mean)
-    history, deepest = np.array(states), first - _DEEPEST_FALL * np.maximum(np.abs(first), 1.0)
-    good = np.all(history >= deepest, axis=0)  # NaN is not
-    for s, model in enumerate(models):
-        if good[s]:
-            together.assign_to(model, s)
-    return [history[:, s] if good[s] else None for s in range(len(models))]
 
 
 def _not_finite(model: NoisyInputGP, value: float, steps: tuple[int, int], attempt: int) -> Exception:

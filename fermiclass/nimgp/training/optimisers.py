@@ -12,7 +12,6 @@ from fermiclass.nimgp.inputs.models import Batch
 from fermiclass.nimgp.model import NoisyInputGP
 from fermiclass.nimgp.modules import Parameter
 from fermiclass.nimgp.posterior import SparsePosterior
-from fermiclass.nimgp.training.together import Together
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-7
 _LEAST = 0.01  # last step size relative to the first, if it falls
@@ -181,10 +180,10 @@ class Optimiser:
     `slower`: factor of the step sizes of the schedule.
     """
 
-    def __init__(self, model: NoisyInputGP | Together, settings: Schedule, slower: float) -> None:
+    def __init__(self, model: NoisyInputGP, settings: Schedule, slower: float) -> None:
         self._model = model
         self._natural = None
-        if settings.natural_gradient is not None and isinstance(model, NoisyInputGP):
+        if settings.natural_gradient is not None:
             self._natural = NaturalGradient(model.posterior, settings.natural_gradient * slower)
         self._of_posterior = [] if self._natural is None else self._natural.variables
         others = [v for v in model.variables if v.trainable and not any(v is own for own in self._of_posterior)]
@@ -200,10 +199,7 @@ class Optimiser:
 
     @tf.autograph.experimental.do_not_convert  # no control flow to convert in here: this halves the time of the trace
     def step(self, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
-        """Make one step. Return the objective before it, or NaN if the objective or a gradient is not finite.
-
-        Of S models together there are S objectives; one that is not finite stops only its own model.
-        """
+        """Make one step. Return the objective before it, or NaN if the objective or a gradient is not finite."""
         variables = self._variables
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(variables)
@@ -212,13 +208,8 @@ class Optimiser:
         # Zeros for parameters that do not enter the objective, such as a learned V in a method that ignores it.
         gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         # If a number is not finite, the gradients are 0: only momentum moves the parameters, and training can go on.
-        models, numbers = value.shape.rank, [value, *gradients]
-        finite = [tf.reduce_all(tf.math.is_finite(a), axis=list(range(models, a.shape.rank))) for a in numbers]
-        usable = tf.reduce_all(finite, axis=0)
-        gradients = [
-            tf.where(tf.reshape(usable, usable.shape + [1] * (a.shape.rank - models)), a, tf.zeros_like(a))
-            for a in gradients
-        ]
+        usable = tf.reduce_all([tf.reduce_all(tf.math.is_finite(a)) for a in (value, *gradients)])
+        gradients = [tf.where(usable, a, tf.zeros_like(a)) for a in gradients]
         count = len(self._of_posterior)
         if self._natural is not None:
             self._natural.apply_gradients(*gradients[:count])

@@ -123,7 +123,6 @@ def test_in_regression(data):
         ({"likelihood": gpflow.kernels.RBF()}, "likelihood"),
         ({"likelihood": own.Softmax(4)}, "4 classes"),
         ({"likelihood": own.Poisson()}, "no classes"),
-        ({"kernel": gpflow.kernels.RBF(), "method": "nimgp-psi"}, "nimgp-psi"),
     ],
 )
 def test_what_is_refused(settings, word, data):

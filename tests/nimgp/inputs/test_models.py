@@ -215,7 +215,7 @@ def test_no_noise_is_mgp(make_model, data, method, likelihood):
     X, _, y = data
     model = make_model(method, likelihood)
     inputs, batch = model.input_model, batch_of(X, np.zeros_like(X), y)
-    if method in ("nimgp", "nimgp-psi"):
+    if method == "nimgp":
         inputs.mean.assign(tf.zeros_like(inputs.mean))
         inputs.variance.assign(tf.ones_like(inputs.variance))
     elif method == "nimgp-nn":
@@ -224,9 +224,9 @@ def test_no_noise_is_mgp(make_model, data, method, likelihood):
     copies = 3 if method == "mgp-aug" else 1
     value, kl = model.objective(batch, SEED), model.posterior.kl_divergence()
     model.input_model = ObservedInputs()
-    draws_inputs = method in ("nimgp", "nimgp-psi", "nimgp-nn", "mgp-sampling")
+    draws_inputs = method in ("nimgp", "nimgp-nn", "mgp-sampling")
     mgp = model.objective(batch, split(SEED)[1] if draws_inputs else SEED)
-    np.testing.assert_allclose(value + kl, copies * (mgp + kl), rtol=1e-9 if method == "nimgp-psi" else 1e-12)
+    np.testing.assert_allclose(value + kl, copies * (mgp + kl), rtol=1e-12)
 
 
 def test_marginal_needs_no_gradient_of_what_is_not_there(make_model, data):

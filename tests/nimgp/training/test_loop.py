@@ -31,7 +31,7 @@ def trained(problem, settings, dtype=tf.float64, **model_settings):
 
 @pytest.mark.parametrize(
     ("method", "likelihood", "batch_size", "dtype"),
-    [("mgp-aug", "softmax", 20, tf.float32), ("nimgp-psi", "probit", None, tf.float64)],
+    [("mgp-aug", "softmax", 20, tf.float32), ("nimgp", "probit", None, tf.float64)],
 )
 def test_bound_rises(problem, method, likelihood, batch_size, dtype):
     settings = Schedule(steps=50, batch_size=batch_size, learning_rate=0.05)
