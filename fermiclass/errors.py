@@ -69,11 +69,8 @@ def require(kind: type, **given: Any) -> None:
     """Raise CatalogError unless what is given, by its name in messages, is of a kind, such as a catalogue or table."""
     for name, value in given.items():
         if not isinstance(value, kind):
-            reader = {
-                "Catalog": ": fermiclass.read_catalog reads a file",
-                "Table": ": fermiclass.read_table reads a file",
-            }
-            remedy = reader.get(kind.__name__, "")
+            reader = {"Catalog": "catalog", "Table": "table"}.get(kind.__name__)
+            remedy = f": fermiclass.read_{reader} reads a file" if reader else ""
             raise CatalogError(f"{name} is of type {type(value).__name__}, expected {kind.__name__}{remedy}.")
 
 

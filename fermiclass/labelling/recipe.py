@@ -144,9 +144,7 @@ class Recipe:
         changes = {name: value for name, value in given.items() if value is not None}
         if estimator is not None:
             if not hasattr(estimator, "get_params"):
-                raise RecipeError(
-                    f"estimator={estimator!r} is no classifier. Name what it changes, such as features='six'."
-                )
+                raise RecipeError(f"estimator={estimator!r} is no classifier. Write features='six' in full.")
             changes["settings"] = Settings(**estimator.get_params())
         return replace(cls() if recipe is None else recipe, **changes)
 
@@ -207,9 +205,7 @@ class Recipe:
         known = {*grouping.names, *grouping.sets, *rows.y.tolist()}
         for setting, names in meant.items():
             if odd := sorted(names - known - {*sets}):
-                raise ClassError(
-                    f"{setting} has '{odd[0]}', which is no class: choose among {', '.join(sorted(known))}"
-                )
+                raise ClassError(f"{setting} has '{odd[0]}', which is no class: expected {', '.join(sorted(known))}")
         if unused := idle((sources or catalog).origin.columns, [each for f in table.features for each in f.columns]):
             message = f"--columns: {', '.join(unused)} not used, as no feature needs it. Name it, too (--features)"
             warnings.warn(message, CatalogWarning, stacklevel=3)

@@ -162,5 +162,5 @@ def test_settings_of_classes_that_nobody_learns_are_refused(dr4, given):
     ],
 )
 def test_what_is_no_catalogue_and_no_table_has_one_message(dr4, call):
-    with pytest.raises(FermiclassError, match="type|no classifier"):
+    with pytest.raises(FermiclassError, match=r"type|no classifier"):
         call(dr4)
