@@ -203,8 +203,8 @@ class Recipe:
         weights, sets = self.settings.label_weights or {}, self.settings.label_sets or {}
         meant = {"label_weights": {*weights}, "label_sets": {name for names in sets.values() for name in names}}
         known = {*grouping.names, *grouping.sets, *rows.y.tolist()}
-        for setting, names in meant.items():
-            if odd := sorted(names - known - {*sets}):
+        for setting, words in meant.items():
+            if odd := sorted(words - known - {*sets}):
                 raise ClassError(f"{setting} has '{odd[0]}', which is no class: expected {', '.join(sorted(known))}")
         if unused := idle((sources or catalog).origin.columns, [each for f in table.features for each in f.columns]):
             message = f"--columns: {', '.join(unused)} not used, as no feature needs it. Name it, too (--features)"
