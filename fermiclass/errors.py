@@ -6,6 +6,8 @@ alone and exits with status 2; from Python it is an ordinary exception.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class FermiclassError(Exception):
     """Base of every error that the user's input can cause."""
@@ -61,6 +63,15 @@ class OutputError(FermiclassError, OSError):
 
 class BenchmarkError(FermiclassError, ValueError):
     """A benchmark is unknown, or its data are not where they were said to be."""
+
+
+def require(kind: type, **given: Any) -> None:
+    """Raise CatalogError unless what is given, by its name in messages, is of a kind, such as a catalogue or table."""
+    for name, value in given.items():
+        if not isinstance(value, kind):
+            reader = {"Catalog": "catalog", "Table": "table"}.get(kind.__name__)
+            remedy = f": fermiclass.read_{reader} reads a file" if reader else ""
+            raise CatalogError(f"{name} is of type {type(value).__name__}, expected {kind.__name__}{remedy}.")
 
 
 def in_one_line(error: BaseException) -> str:

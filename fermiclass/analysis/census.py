@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
-from fermiclass.catalog import UNCERTAIN_CLASSES, ClassGrouping
+from fermiclass.catalog import UNCERTAIN_CLASSES, Catalog, ClassGrouping
 from fermiclass.catalog.catalog import LATITUDE_EDGE
-from fermiclass.errors import ClassError
+from fermiclass.errors import ClassError, require
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.io import FloatArray
 from fermiclass.labelling.associations import REFERENCE_RANGE
@@ -28,7 +28,6 @@ from fermiclass.labelling.training_rows import GUESS, GUESS_RANGE
 from fermiclass.nimgp.estimators.folds import Split, fit_folds
 
 if TYPE_CHECKING:
-    from fermiclass.catalog import Catalog
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
 FOLDS = 5  #: Number of parts of the training sources. Each is held out once.
@@ -106,6 +105,7 @@ def take_census(
     ClassError, FeatureError
         As :func:`fermiclass.labelling.training.train` does.
     """
+    require(Catalog, catalog=catalog)
     rng = np.random.default_rng(seed)
     recipe = Recipe.of(recipe, estimator, features=features, classes=classes)
     is_target = catalog.is_target(catalog.grouping(recipe.classes))

@@ -16,7 +16,7 @@ from fermiclass._version import __version__
 from fermiclass.brought.joining import JOINED
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.releases import CatalogWarning
-from fermiclass.errors import CatalogError, FeatureError
+from fermiclass.errors import CatalogError, FeatureError, require
 from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
 from fermiclass.features.definitions import raw_feature
 from fermiclass.features.inputs import Reading
@@ -103,6 +103,7 @@ def estimate(
     FeatureError
         When a feature is made of the number.
     """
+    require(Catalog, catalog=catalog, later=catalog if later is None else later)
     number, table = _measure(catalog, column), extract_features(catalog, features)
     unknown = np.isnan(number.value)
     asked = np.flatnonzero(catalog.is_target(catalog.grouping(None), targets) & unknown)

@@ -15,15 +15,15 @@ from threadpoolctl import threadpool_limits
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.source_names import find_source
 from fermiclass.catalog.time_bins import in_bins_of
-from fermiclass.errors import CatalogError
+from fermiclass.errors import CatalogError, require
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.features.definitions import FEATURES
 from fermiclass.io import FloatArray
+from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.labels import second_association
 from fermiclass.labelling.recipe import Recipe
 
 if TYPE_CHECKING:
-    from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.labelling.class_priors import GroupPriors
 
 PERCENTILES = (2.5, 16.0, 50.0, 84.0, 97.5)  #: Percentiles that describe the features of each class.
@@ -210,6 +210,8 @@ def explain(
     ClassError
         When the class priors are unknown, or do not fit the model's classes.
     """
+    require(CatalogModel, model=model)
+    require(Catalog, catalog=catalog, train_on=catalog if train_on is None else train_on)
     row = find_source(catalog, name) if isinstance(name, str) else name
     training_catalog = catalog if train_on is None else train_on
     training = _training_sources(model, training_catalog)

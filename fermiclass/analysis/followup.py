@@ -15,7 +15,7 @@ from fermiclass.analysis.facts import PAST_SCORE, first_list_of, known_as, known
 from fermiclass.brought.joining import same_sources
 from fermiclass.brought.other_list import OtherList
 from fermiclass.catalog import SOURCE_STATUSES
-from fermiclass.errors import CatalogError, SelectionError
+from fermiclass.errors import CatalogError, SelectionError, require
 from fermiclass.io.plain import plain_table
 from fermiclass.io.target_lists import read_list, sexagesimal
 from fermiclass.labelling.labels import LABEL_FLAGS, LASTS, STATUS, Labels
@@ -253,6 +253,7 @@ class _Ranking(NamedTuple):
 
 def _unranked(labels: Table) -> Table:
     """Return a copy without what an earlier ranking has added. Raises CatalogError when a column is missing."""
+    require(Table, labels=labels)
     table = labels.copy()
     for name in ("RANK", *ADDED, *_SAID):
         table.meta.pop(name, None)

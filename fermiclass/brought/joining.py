@@ -20,7 +20,7 @@ from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.plausibility import take_marks_as_missing
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.catalog.source_names import position_in_name
-from fermiclass.errors import CatalogError
+from fermiclass.errors import CatalogError, require
 from fermiclass.io.plain import plain_column, plain_table, texts
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 
@@ -109,6 +109,7 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
     CatalogWarning
         When a column has a unit in one table, and none in another.
     """
+    require(Catalog, catalog=catalog)
     plain = plain_table(table)
     forms = in_usual_form(plain, f"'{source}'")
     take_marks_as_missing(plain, f"'{source}'")
@@ -180,6 +181,7 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
     CatalogError
         When nothing matches, there is no column of labels, or a weight is not in (0, 1].
     """
+    require(Catalog, catalog=catalog)
     plain = plain_table(table)
     there = {name.lower(): name for name in reversed(plain.colnames)}
     column = next((there[name] for name in ("label", "class", "class1", "type") if name in there), None)

@@ -30,7 +30,7 @@ from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.plausibility import EXPECTED
 from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, CatalogWarning, Release, recognise
 from fermiclass.catalog.time_bins import BINS, in_bins_of
-from fermiclass.errors import CatalogError, in_one_line
+from fermiclass.errors import CatalogError, in_one_line, require
 from fermiclass.io import FloatArray
 from fermiclass.io.files import read_bytes
 from fermiclass.io.plain import plain_column, plain_table, texts
@@ -140,6 +140,7 @@ def learn_also(catalog: Catalog, source: Any) -> Catalog:
     CatalogError
         As :func:`read_sources`; or when a source has no class, or that of a group, such as pulsar.
     """
+    require(Catalog, catalog=catalog)
     more = in_bins_of(read_sources(source, own_classes=True), catalog.release.name, catalog)
     if np.any(more.classes == ""):
         raise CatalogError(

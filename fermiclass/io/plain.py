@@ -18,6 +18,8 @@ from astropy.table import Column, Table
 from astropy.units import Unit, UnrecognizedUnit
 from numpy.typing import NDArray
 
+from fermiclass.errors import require
+
 EMPTY = ("", "-", "--", "nan", "na", "n/a", "#n/a", "<na>", "none", "null", "*")  #: Texts of no value.
 
 
@@ -40,6 +42,8 @@ def plain_table(table: Table) -> Table:
 
 def from_frame(frame: Any) -> Table:
     """Return a frame of pandas as a table, with the named levels of its index; an index of texts is that of names."""
+    if not hasattr(frame, "set_axis"):
+        require(Table, table=frame)
     frame = frame.set_axis([*map(str, frame.columns)], axis=1)
     if frame.index.names == [None] and frame.index.inferred_type == "string":
         frame = frame.rename_axis("name")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog import CLASS_TREE, SOURCE_STATUSES, ClassGrouping
 from fermiclass.catalog.origin import Origin
-from fermiclass.errors import CatalogError, ClassError, SelectionError
+from fermiclass.errors import CatalogError, ClassError, SelectionError, require
 from fermiclass.io.tables import read_table
 from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY
 from fermiclass.labelling.lasting import lasting
@@ -220,6 +220,7 @@ class Labels:
     source: str = "the label table"  #: Its name in messages.
 
     def __post_init__(self) -> None:
+        require(Table, labels=self.table)
         if not self._columns:
             what = "it is not a label table. Give one that 'fermiclass classify' wrote."
             if {"Source_Name", "Signif_Avg"} <= {*self.table.colnames}:

@@ -16,7 +16,7 @@ import numpy as np
 from fermiclass.brought.column_names import idle
 from fermiclass.catalog import TARGETS, THREE_CLASSES, Catalog, CatalogWarning, ClassGrouping
 from fermiclass.catalog.time_bins import in_bins_of
-from fermiclass.errors import CatalogError, ClassError, RecipeError, in_one_line
+from fermiclass.errors import CatalogError, ClassError, RecipeError, in_one_line, require
 from fermiclass.features import (
     DEFAULT_FEATURE_SET,
     PAPER_MIN_SIGNIFICANCE,
@@ -143,6 +143,8 @@ class Recipe:
         """
         changes = {name: value for name, value in given.items() if value is not None}
         if estimator is not None:
+            if not hasattr(estimator, "get_params"):
+                raise RecipeError(f"estimator={estimator!r} is no classifier. Write features='six' in full.")
             changes["settings"] = Settings(**estimator.get_params())
         return replace(cls() if recipe is None else recipe, **changes)
 
@@ -185,6 +187,7 @@ class Recipe:
         to learn from, class priors do not fit the classes, or there is nothing to label. Features that none of the
         `sources` has, which are those to label and may be the same, are left out of the recipe.
         """
+        require(Catalog, catalog=catalog, sources=catalog if sources is None else sources)
         grouping = catalog.grouping(self.classes)
         if self.also_share is not None and not grouping.own:
             raise ClassError(f"also_share={self.also_share} has no effect without a class of your own: give --also")
@@ -197,6 +200,12 @@ class Recipe:
                 features, left_out = known_features(features, catalog, sources)
         table = extract_features(catalog, features, grouping)
         rows = training_rows(catalog, table, grouping, min_significance=self.min_significance)
+        weights, sets = self.settings.label_weights or {}, self.settings.label_sets or {}
+        meant = {"label_weights": {*weights}, "label_sets": {name for names in sets.values() for name in names}}
+        known = {*grouping.names, *grouping.sets, *rows.y.tolist()}
+        for setting, words in meant.items():
+            if odd := sorted(words - known - {*sets}):
+                raise ClassError(f"{setting} has '{odd[0]}', which is no class: expected {', '.join(sorted(known))}")
         if unused := idle((sources or catalog).origin.columns, [each for f in table.features for each in f.columns]):
             message = f"--columns: {', '.join(unused)} not used, as no feature needs it. Name it, too (--features)"
             warnings.warn(message, CatalogWarning, stacklevel=3)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fermiclass.brought.candidates import Candidates
 from fermiclass.catalog import Catalog, ClassGrouping
-from fermiclass.errors import CatalogError
+from fermiclass.errors import CatalogError, require
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, parse_features
 from fermiclass.io.plain import versions
 from fermiclass.labelling.associations import of_release
@@ -233,6 +233,7 @@ def retrain(
     CatalogError
         When the metadata are incomplete, a setting is not valid, or the catalogue is another one.
     """
+    require(Catalog, train_on=train_on)
     about = Labels(labels, source)
     return train_checked(checked_again(about, train_on), progress)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import gpflow
 import pytest
 
+import fermiclass
 from fermiclass import NIMGPClassifier, Recipe
 from fermiclass.errors import ClassError, FermiclassError, RecipeError
 from fermiclass.nimgp.names import METHODS, PER_SOURCE
@@ -131,3 +132,35 @@ def test_what_a_file_leaves_out_of_a_group_of_settings_stays():
 def test_a_recipe_is_checked_when_it_is_made(given):
     with pytest.raises(FermiclassError, match=next(iter(given))):
         Recipe(**given)
+
+
+@pytest.mark.parametrize("given", [{"label_weights": {"psrr": 2.0}}, {"label_sets": {"pulsar": ("psr", "mspp")}}])
+def test_settings_of_classes_that_nobody_learns_are_refused(dr4, given):
+    with pytest.raises(ClassError, match=next(iter(given))):
+        Recipe(classes="bll,fsrq,psr").with_settings(**given).check(dr4)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda catalog: fermiclass.classify("4FGL.fits"),
+        lambda catalog: fermiclass.classify(catalog, train_on="4FGL.fits"),
+        lambda catalog: fermiclass.train("4FGL.fits"),
+        lambda catalog: fermiclass.train(catalog, "six"),
+        lambda catalog: fermiclass.classify(catalog, "six"),
+        lambda catalog: fermiclass.followup("labels.fits"),
+        lambda catalog: fermiclass.join(catalog, "x.csv"),
+        lambda catalog: fermiclass.join("4FGL.fits", catalog.table),
+        lambda catalog: fermiclass.relabel(catalog, "x.csv"),
+        lambda catalog: fermiclass.explain(catalog.table, catalog, 0),
+        lambda catalog: fermiclass.report_page("labels.fits"),
+        lambda catalog: fermiclass.report_page(catalog.table, past=catalog),
+        lambda catalog: fermiclass.estimate("4FGL.fits", "Redshift"),
+        lambda catalog: fermiclass.find_outliers("4FGL.fits"),
+        lambda catalog: fermiclass.take_census("4FGL.fits"),
+        lambda catalog: fermiclass.learn_also("4FGL.fits", catalog.table),
+    ],
+)
+def test_what_is_no_catalogue_and_no_table_has_one_message(dr4, call):
+    with pytest.raises(FermiclassError, match=r"type|no classifier"):
+        call(dr4)

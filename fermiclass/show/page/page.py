@@ -22,7 +22,7 @@ from fermiclass.analysis.followup import ADDED
 from fermiclass.brought.sources import OWN_SOURCES
 from fermiclass.catalog import CLASS_TREE, Catalog
 from fermiclass.catalog.source_names import gamma_ray_names
-from fermiclass.errors import OutputError
+from fermiclass.errors import OutputError, require
 from fermiclass.io.files import check_place, write_bytes
 from fermiclass.labelling.labels import CONFIDENT, Labels
 from fermiclass.show.caveats import caveats
@@ -97,7 +97,7 @@ def report_page(
         The training catalogue, if it is another one. Its sources of known class are shown among the features.
     trust
         Scores of an evaluation; see :func:`fermiclass.show.page.read_metrics`.
-    candidates
+    past
         Later classes of earlier candidates; see :func:`fermiclass.show.page.read_candidates`.
 
     Raises
@@ -107,6 +107,8 @@ def report_page(
     FeatureError
         When the catalogue lacks a feature of the labels.
     """
+    if past is not None:
+        require(PastCandidates, past=past)
     about = Labels(labels)
     classes = about.classes
     marks = class_marks(classes)
