@@ -8,7 +8,7 @@ from astropy.table import Table, vstack
 from fermiclass.analysis.facts import PAST, first_list_of
 from fermiclass.catalog import CLASS_CODES, RELEASES, CatalogWarning, read_catalog
 from fermiclass.catalog.reading import lost_second_associations
-from fermiclass.catalog.releases import Release, UnknownReleaseWarning, recognise
+from fermiclass.catalog.releases import UnknownReleaseWarning, _with_priors, recognise
 from fermiclass.catalog.source_names import find_source
 from fermiclass.errors import CatalogError
 from fermiclass.io.tables import read_table
@@ -72,7 +72,7 @@ def test_a_record_names_the_facts_that_files_have(release):
 
 def test_a_new_release_says_what_is_not_known_of_it(dr4, monkeypatch):
     """A record as CONTRIBUTING has it: a made-up DR5 with new sources, and the second associations lost again."""
-    new = Release("4FGL-DR5", "4FGL", (36, 39), 16, 7800, "Author et al. 2027", 16)
+    new = _with_priors("4FGL-DR5", "4FGL", (36, 39), 16, 7800, "Author et al. 2027", 16)
     monkeypatch.setattr("fermiclass.catalog.releases.RELEASES", (*RELEASES, new))
     table = dr4.table.copy()
     table.meta = {"CDS-NAME": "4FGL", "VERSION": "v36"}
@@ -84,6 +84,7 @@ def test_a_new_release_says_what_is_not_known_of_it(dr4, monkeypatch):
     with pytest.warns(CatalogWarning, match="facts of 4FGL-DR5 are not known. selection: .*LASTS: .*past: "):
         catalog = read_catalog(table)
     assert catalog.release is new
+    np.testing.assert_array_equal(catalog.soft_galactic, dr4.soft_galactic)
     np.testing.assert_array_equal(catalog.table["CLASS2"], dr4.table["CLASS2"])
     assert set(first_list_of(catalog.table)[:40]) == {"DR5"}
     np.testing.assert_array_equal(first_list_of(catalog.table)[40:], first_list_of(dr4.table)[40:])
