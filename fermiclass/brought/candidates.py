@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,10 +16,11 @@ from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.brought.column_names import own_names
-from fermiclass.brought.other_list import OtherList
+from fermiclass.brought.other_list import OtherList, numbers_of
 from fermiclass.catalog.classes import CLASS_TREE, UNCERTAIN_CLASSES
 from fermiclass.catalog.origin import digest
 from fermiclass.catalog.plausibility import take_marks_as_missing
+from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import plain_table, texts
@@ -48,9 +50,13 @@ _EDGE = 4.0 / (3.0 * np.pi)
 #: Objects of one table, and those of two with exact positions, are one if they are closer than this, in degrees.
 _SAME, _SAME_IN_TWO = 0.1 / 3600.0, 5.0 / 3600.0
 _ERRORS = ("pos_err", "poserr", "pos_error", "radec_err", "e_pos", "unc_position", "position_error")
+_OBJECT_NAMES = ("name", "iauname", "2sxps", "counterpart", "assoc", "object", "source", "id")
 _IN_NAME = {"_arcsec": u.arcsec, "_arcmin": u.arcmin, "_deg": u.deg, "_mas": u.mas}
 _LAT_NAME = "FGL J"
 _WITH_FLUX = 30  # objects with a flux, at least, for categories by flux
+_OF_ERRORS = 100  # objects whose errors stand for those of all
+_INFINITE = 1e6  # degrees, for an error without a limit
+_LARGEST = 3.0  # degrees: a larger error says nothing
 _TINY, _SKY = 1e-300, 129600.0 / np.pi  # deg² of the sky
 
 
@@ -141,16 +147,26 @@ class Candidates:
         if not equinox.startswith("2000"):
             raise CatalogError(f"'{source}' has positions of equinox {equinox}. Give those of J2000.")
         take_marks_as_missing(plain, f"'{source}'")
-        listed = OtherList.of(plain, source)
+        listed = OtherList.of(plain, source, name=_own_name(plain))
         placed = np.flatnonzero(np.isfinite(listed.ra) & np.isfinite(listed.dec))
         if not len(placed):
             raise CatalogError(f"'{source}' has no positions: name its columns ra and dec, in degrees or sexagesimal.")
+        covariance, errors = _covariance(plain, source)
+        with np.errstate(over="ignore"):
+            lost = covariance[placed, :2].max(axis=1) > _LARGEST**2
+        if lost.any():
+            warnings.warn(
+                f"'{source}': the positions of {lost.sum()} objects have errors above {_LARGEST:g} degrees: these "
+                "objects are not used",
+                CatalogWarning,
+                stacklevel=2,
+            )
+            placed = placed[~lost]
         cells = np.round(listed.ra[placed] / _SAME) + 1j * np.round(listed.dec[placed] / _SAME)
         rows = placed[np.sort(np.unique(cells, return_index=True)[1])]
         notes = [f"'{source}': {len(rows)} objects"]
         if repeated := len(placed) - len(rows):
             notes.append(f"{repeated} rows have the position of an earlier row, and are not used")
-        covariance, errors = _covariance(plain, source)
         categories, membership, by = _categories(plain)
         if covers is None:
             words = [np.asarray(plain[name]) for name in plain.colnames if plain[name].dtype.kind == "U"]
@@ -188,24 +204,23 @@ class Candidates:
         major, minor, angle = (angles(sources, name) for name in ELLIPSE)
         known = np.isfinite(ra) & np.isfinite(dec) & (major > 0) & (minor > 0)
         ra, dec, major, minor, angle = (np.where(known, x, 0.0) for x in (ra, dec, major, minor, np.nan_to_num(angle)))
-        sigma = np.sqrt(major**2 / _CHI2_95 + self.covariance[:, :2].max())
         here, tree = unit_vectors(ra, dec), self._tree
-        reach = np.where(known, np.minimum(np.sqrt(_CHI2_REACH) * sigma, 90.0), 0.0)
-        found = tree.query_ball_point(here, chord(reach))
-        i = np.repeat(np.arange(len(sources)), [len(rows) for rows in found])
-        j = np.array([row for rows in found for row in rows], np.intp)
+        i, j = self._within_reach(here, np.where(known, major, np.nan))
         chi2, root = _chi_squared(here[i], tree.data[j], (ellipse(major, minor, angle)[i] + self.covariance[j]))
         near = known[i] & (chi2 <= _CHI2_REACH)
         i, j, chi2, root = i[near], j[near], chi2[near], root[near]
-        inside = np.bincount(i[chi2 <= _CHI2_95], minlength=len(sources))
-        area = np.pi * major * minor
+        within = chi2 <= _CHI2_95
+        inside = np.bincount(i[within], minlength=len(sources))
+        areas = self._areas(major, minor, angle)
+        area = areas.mean(axis=1)
         if self.covers == "ellipses":
             covered = known & (inside > 0)
             density = np.full(len(sources), inside[covered].sum() / max(area[covered].sum(), _TINY))
         elif self.covers == "claims":
             covered, density = known, np.full(len(sources), len(self) / _SKY)
         else:
-            covered, density = _density(tree, here, major, inside, area)
+            size = np.hypot(major, np.sqrt(_CHI2_95 * self._variances.mean()))
+            covered, density = _density(tree, here, size, areas, i[within], j[within])
             covered &= known
         share = self.membership.mean(axis=0)
         f = np.exp(-chi2 / 2.0) / (2.0 * np.pi * root)
@@ -213,6 +228,39 @@ class Candidates:
         i, j, chi2, f = i[kept], j[kept], chi2[kept], f[kept]
         excess = (f / density[i])[:, None] * self.membership[j] / np.where(share > 0, share, 1.0)
         return Surroundings(i, j, chi2 / _CHI2_95, excess, covered, np.where(covered, density * area, 0.0))
+
+    @cached_property
+    def _variances(self) -> FloatArray:
+        """(M,) variances of the positions along their major axes, deg²."""
+        ee, nn, en = self.covariance.T
+        return np.asarray((ee + nn) / 2.0 + np.hypot((ee - nn) / 2.0, en))
+
+    def _within_reach(self, here: FloatArray, major: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return rows of sources and candidates that may be near each other; objects of like errors are one search."""
+        from scipy.spatial import KDTree
+
+        size = np.frexp(self._variances)[1]  # the power of 2
+        sources, objects = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
+        for each in np.unique(size):
+            rows = np.flatnonzero(size == each)
+            tree = self._tree if len(rows) == len(self) else KDTree(self._tree.data[rows])
+            sigma = np.sqrt(major**2 / _CHI2_95 + self._variances[rows].max())
+            reach = np.nan_to_num(np.minimum(np.sqrt(_CHI2_REACH) * sigma, 90.0))
+            found = tree.query_ball_point(here, chord(reach))
+            sources.append(np.repeat(np.arange(len(here)), [len(near) for near in found]))
+            objects.append(rows[np.array([row for near in found for row in near], np.intp)])
+        i, j = np.concatenate(sources), np.concatenate(objects)
+        order = np.argsort(i, kind="stable")
+        return i[order], j[order]
+
+    def _areas(self, major: FloatArray, minor: FloatArray, angle: FloatArray) -> FloatArray:
+        """Return the areas of 95 % ellipses of both positions, ``(N, S)`` deg², for S objects with usual errors."""
+        if not self._variances.any():
+            return (np.pi * major * minor)[:, None]
+        order = np.argsort(self._variances)
+        some = self.covariance[order[np.linspace(0, len(order) - 1, min(len(order), _OF_ERRORS)).astype(int)]]
+        ee, nn, en = (ellipse(major, minor, angle)[:, None, :] + some).transpose(2, 0, 1)
+        return np.asarray(np.pi * _CHI2_95 * np.sqrt(np.maximum(ee * nn - en**2, 0.0)))
 
 
 def apart(tables: Sequence[Candidates]) -> list[Candidates]:
@@ -273,16 +321,33 @@ def _chi_squared(here: FloatArray, there: FloatArray, covariance: FloatArray) ->
 
 
 def _density(
-    tree: Any, here: FloatArray, major: FloatArray, inside: NDArray[np.intp], area: FloatArray
+    tree: Any, here: FloatArray, size: FloatArray, areas: FloatArray, i: NDArray[np.intp], j: NDArray[np.intp]
 ) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Return whether there are candidates on all sides of each source, and their density outside its ellipse."""
+    """Return whether there are candidates on all sides of each source, and their density outside the ellipses.
+
+    `size` are semi-major axes of ellipses of both positions in degrees, ``(N,)``, `areas` the areas of such ellipses
+    for some candidates, ``(N, S)``, and i, j the pairs inside them.
+    """
     distance, nearest = tree.query(here, k=list(range(1, min(_NEIGHBOURS, tree.n) + 1)))
     offset = np.linalg.norm(tree.data[nearest].mean(axis=1) - here, axis=1)
-    radius = np.maximum(distance[:, -1], chord(np.minimum(3.0 * major, 90.0))) * (1.0 + 1e-9)
-    count = tree.query_ball_point(here, radius, return_length=True) - inside
-    outside = np.pi * np.degrees(radius) ** 2 - area  # a cap has the area of a flat circle with the chord as radius
+    radius = np.maximum(distance[:, -1], chord(np.minimum(3.0 * size, 90.0))) * (1.0 + 1e-9)
+    here_too = np.linalg.norm(here[i] - tree.data[j], axis=1) <= radius[i]  # a candidate with a large error may be far
+    count = tree.query_ball_point(here, radius, return_length=True) - np.bincount(i[here_too], minlength=len(here))
+    cap = np.pi * np.degrees(radius) ** 2  # that of a flat circle with the chord as radius
+    outside = cap - np.minimum(areas, cap[:, None]).mean(axis=1)
     covered = (offset < _EDGE * distance[:, -1]) & (count > 0) & (outside > 0)
     return covered, np.where(covered, count / np.maximum(outside, _TINY), 1.0)
+
+
+def _own_name(table: Table) -> str | None:
+    """Return the column with the names of objects, where that with usual names has those of LAT sources."""
+    words = {name.lower(): texts(table[name]) for name in reversed(table.colnames) if table[name].dtype.kind == "U"}
+    usual = next((words[name] for name in words if name in ("source_name", "source_name_4fgl")), None)
+    if usual is None or np.mean(np.char.find(usual, _LAT_NAME) >= 0) < 0.5:
+        return None
+    of_lat = {name for name, each in words.items() if np.any(np.char.find(each, _LAT_NAME) >= 0)}
+    found = next((name for name in _OBJECT_NAMES if name in words.keys() - of_lat), None)
+    return next((name for name in table.colnames if name.lower() == found), None)
 
 
 def _covariance(table: Table, source: str) -> tuple[FloatArray, str]:
@@ -309,7 +374,8 @@ def _in_degrees(table: Table, name: str, source: str, unit: u.UnitBase | None = 
             f"the column {name} of '{source}' has no unit. Name it {name}_arcsec or {name}_deg, or give it a unit."
         )
     try:
-        values = np.nan_to_num(np.abs(np.asarray(table[name], float) * u.Unit(unit).to("deg")))
+        values = np.abs(np.asarray(table[name], float) * u.Unit(unit).to("deg"))
+        values = np.where(np.isnan(values), 0.0, np.minimum(values, _INFINITE))
         if "PosAng" not in name and np.median(values) > 1.0:
             raise ValueError(f"their median is {np.median(values):g} degrees")
         return values
@@ -326,16 +392,17 @@ def _categories(table: Table) -> tuple[tuple[str, ...], FloatArray, str]:
         words = texts(table[names["category"]])
         found = np.unique(words)
         return tuple(found.tolist()), (words[:, None] == found).astype(float), f"{len(found)} categories"
-    flux = np.asarray(table[names["flux"]]) if "flux" in names else np.empty(0)
-    if flux.dtype.kind not in "fiu" or np.isfinite(flux).sum() < _WITH_FLUX:
+    flux = numbers_of(table[names["flux"]], "flux", "the counterparts") if "flux" in names else np.empty(0)
+    if np.isfinite(flux).sum() < _WITH_FLUX:
         return ("",), np.ones((len(table), 1)), ""
     from scipy.special import ndtr
 
     error = np.asarray(table[names["unc_flux"]], float) if "unc_flux" in names else np.zeros(len(table))
     flux = np.where(np.isfinite(flux), flux, np.nan)
     edges = low, high = np.nanquantile(flux, (1 / 3, 2 / 3))
-    error = np.maximum(np.nan_to_num(error), 1e-9 * np.nanmax(np.abs(flux)))
-    above = ndtr((flux[:, None] - edges) / error[:, None])
+    error = np.maximum(np.nan_to_num(error), np.maximum(1e-9 * np.abs(np.nan_to_num(flux)), _TINY))
+    with np.errstate(over="ignore"):
+        above = ndtr((flux[:, None] - edges) / error[:, None])
     above[~np.isfinite(flux)] = (2 / 3, 1 / 3)
     membership = np.stack([1.0 - above[:, 0], above[:, 0] - above[:, 1], above[:, 1]], axis=1)
     return ("faint", "middle", "bright"), membership, f"categories: flux below {low:.3g}, up to {high:.3g}, above"

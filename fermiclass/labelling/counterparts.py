@@ -46,6 +46,7 @@ _MEAN_BY_CHANCE, _STD_BY_CHANCE = 0.5, 1.0 / np.sqrt(12.0)
 _NONE = 1.0  # sources without a counterpart that are added to each kind: the weak prior
 _STEPS, _TOLERANCE = 2000, 1e-7
 _LEAST_INFORMATION, _TINY = 1e-12, 1e-12
+_SOME, _AT_THE_CENTRE = 5, 1e-4  # objects, and u below which half of real counterparts cannot be
 _LEAST_SHOWN = 0.01  # posterior of a candidate in the table of all
 
 
@@ -196,7 +197,22 @@ def weigh(
     sources from which it is learned, by default all; only unassociated ones teach.
     """
     teach = (status == STATUSES[0]) & (True if learn is None else learn)
-    strengths = [Strength.of(each, each.around(sources), teach) for each in candidates]
+    strengths = []
+    for objects in candidates:
+        near = objects.around(sources)
+        strengths.append(strength := Strength.of(objects, near, teach))
+        if strength.objects >= _SOME and np.median(near.u[near.u <= 1.0]) < _AT_THE_CENTRE:
+            raise CatalogError(
+                f"the positions in '{objects.source}' are those of the LAT sources: give those of the counterparts."
+            )
+        if strength.share - LEAST_SIGNIFICANCE * strength.share_error > 1.0:
+            warnings.warn(
+                f"'{objects.source}': its objects lie nearer to the centres of the error ellipses than real "
+                f"counterparts do (a share of {strength.share:.2f} ± {strength.share_error:.2f}, 1 at most). "
+                "Check its positions",
+                CatalogWarning,
+                stacklevel=3,
+            )
     for each in (each for each in strengths if not each.says):
         warnings.warn(
             f"'{each.name}' changes no probability: by their places in the ellipses {each.share:.2f} ± "

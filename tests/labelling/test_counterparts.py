@@ -248,6 +248,71 @@ def test_errors_of_positions_add_to_the_ellipse():
     assert inside == pytest.approx(0.95, abs=0.015)
 
 
+@pytest.mark.parametrize("error", [0.0, 0.02, 0.1, 0.3])
+def test_chance_counts_the_errors_of_the_objects(error):
+    """On a sky of chance as many lie inside as expected; of 60 % of the AGN, c is found, whatever the errors."""
+    rng = np.random.default_rng(6)
+    n = 2000
+    table, P = sources(rng, n), kinds(rng, n)
+    ra, dec = directions(rng, 120_000)
+    found = objects(ra, dec, pos_err_deg=np.full(len(ra), error)).around(table)
+    inside = np.bincount(found.source[found.u <= 1.0], minlength=n).sum()
+    assert inside == pytest.approx(found.chance.sum(), abs=5 * np.sqrt(inside) + 0.03 * inside)
+
+    has = np.flatnonzero((rng.uniform(size=n) < P[:, 0]) & (rng.uniform(size=n) < 0.6))
+    at = SkyCoord(*(x[has] for x in drawn_within(rng, table)), unit="deg")
+    off = error * rng.normal(size=(2, len(has)))
+    at = at.directional_offset_by(np.arctan2(*off) * u.rad, np.hypot(*off) * u.deg)
+    sky = objects(np.append(at.ra.deg, ra), np.append(at.dec.deg, dec), pos_err_deg=np.full(len(has) + len(ra), error))
+    (strength,) = weigh([sky], table, P, np.full(n, "unassociated"))[1]
+    assert strength.completeness["agn"][0] == pytest.approx(0.6, abs=max(3 * strength.errors["agn"][0], 0.05))
+
+
+def test_one_large_error_changes_no_other_object_and_an_endless_one_is_left_out():
+    rng = np.random.default_rng(7)
+    table, (ra, dec) = sources(rng, 300), directions(rng, 20_000)
+    ra[0], dec[0], error = table["RAJ2000"][20] + 1.0, table["DEJ2000"][20], np.full(len(ra), 0.01)
+    usual = objects(ra, dec, pos_err_deg=error).around(table)
+    error[0] = 2.0
+    wide = objects(ra, dec, pos_err_deg=error).around(table)
+    others = wide.candidate > 0
+    assert np.sum(~others) > np.sum(usual.candidate == 0)
+    for name in ("source", "candidate", "u"):
+        np.testing.assert_array_equal(getattr(wide, name)[others], getattr(usual, name)[usual.candidate > 0])
+    error[0] = np.inf
+    with pytest.warns(CatalogWarning, match="1 objects have errors above 3 degrees"):
+        assert len(objects(ra, dec, pos_err_deg=error)) == len(ra) - 1
+
+
+def test_the_places_of_the_lat_sources_are_refused():
+    rng = np.random.default_rng(8)
+    table, P = sources(rng, 200), kinds(rng, 200)
+    with pytest.raises(CatalogError, match="those of the LAT sources"):
+        weigh([objects(table["RAJ2000"], table["DEJ2000"])], table, P, np.full(200, "unassociated"))
+    near = objects(*(np.append(x, y) for x, y in zip(drawn_within(rng, table), directions(rng, 100), strict=True)))
+    wider = Table(table, copy=True)
+    for name in ("Conf_95_SemiMajor", "Conf_95_SemiMinor"):
+        wider[name] *= 3
+    with pytest.warns(CatalogWarning, match="nearer to the centres"):
+        weigh([near], wider, P, np.full(200, "unassociated"))
+
+
+def test_objects_have_their_own_names_beside_those_of_the_lat_sources():
+    table = Table({"Source_Name": ["4FGL J0001.2+4741"] * 60, "name": [f"R{k}" for k in range(60)]})
+    table["ra"], table["dec"] = directions(np.random.default_rng(9), 60)
+    assert Candidates.of(table).names.tolist() == table["name"].tolist()
+
+
+@pytest.mark.parametrize("wild", [1e10, 3e25])
+def test_one_wild_flux_leaves_the_categories_of_the_others(wild):
+    rng = np.random.default_rng(10)
+    flux, (ra, dec) = rng.lognormal(size=500), directions(rng, 500)
+    usual = objects(ra, dec, flux=flux).membership
+    np.testing.assert_array_equal(objects(ra, dec, flux=flux.astype(str)).membership, usual)
+    flux[np.argmax(flux)] = wild
+    np.testing.assert_array_equal(objects(ra, dec, flux=flux).membership, usual)
+
+
 def test_a_flux_makes_categories_with_its_error():
     rng = np.random.default_rng(6)
     flux, error = rng.lognormal(0, 1, 300), np.full(300, 0.4)
