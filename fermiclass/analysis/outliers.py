@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from astropy.table import Table
+from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
@@ -34,6 +35,8 @@ NEIGHBOURS = 5  #: Number of nearest sources in the result.
 #: Largest number of sources for expectation propagation. Its time grows with the cube of the number.
 MOST_FOR_EP = 1000
 
+_GRID = 1000  # values of ρ
+
 
 def find_outliers(
     catalog: Catalog,
@@ -54,11 +57,12 @@ def find_outliers(
     wrong labels have little influence (:func:`fermiclass.nimgp.likelihoods.named.of_given_labels`). With the
     predicted probability P of the catalogued class,
 
-        P_WRONG = (ρ/C) (1 − P) / [ρ/C + (1 − ρ) P].
+        P_WRONG = (ρ/C) (1 − P) / [ρ/C + (1 − ρ) P],
 
-    The classifier of each fold learns a ρ of its own, and ``meta["rho"]`` is their mean. With some hundred sources the
-    learned ρ is too small. The catalogue's own probabilities of the
-    associations are not used; they are columns of the result.
+    averaged over the posterior of ρ, of all held-out sources (:func:`wrong_labels`). ``meta["rho"]`` and
+    ``meta["rhoerr"]`` are its mean and standard deviation. No ρ sees wrong labels that look like the overlap of
+    classes. By expectation propagation each fold has the ρ that it has learned, and ``meta["rho"]`` is their mean. The
+    catalogue's own probabilities of the associations are not used; they are columns of the result.
 
     Parameters
     ----------
@@ -105,6 +109,10 @@ def find_outliers(
     table = checked.of_one_class
     estimator = estimator or estimator_of(recipe)
     fitted, prediction, wrong = hold_out(table, estimator, folds, seed, progress)
+    rho: dict[str, float] = {"rho": float(np.mean([one.label_noise_ for one in fitted]))}
+    if not expectation_propagation(estimator):
+        mean, error = wrong_labels(_of_own_class(prediction, fitted, table.y), len(fitted[0].classes_))[1:]
+        rho = {"rho": mean, "rhoerr": error}
     sources = catalog[table.rows]
     domain = TrainingDomain.fit(table.X, table.X_var, table.y)
     names = [str(name) for name in fitted[0].classes_]
@@ -115,7 +123,7 @@ def find_outliers(
         "classes": checked.grouping.spec,
         "counts": ",".join(f"{name}={count}" for name, count in counts.items()),
         "folds": len(fitted),
-        "rho": float(np.mean([one.label_noise_ for one in fitted])),
+        **rho,
         "min_significance": str(recipe.min_significance),
         "features": ",".join(feature.name for feature in table.features),
         **{key: str(value) for key, value in sorted(fitted[0].get_params().items())},
@@ -159,12 +167,36 @@ def hold_out(
         )
     weight = None if expectation_propagation(estimator) else table.weight
     fitted = fit_folds(estimator, splits, table.X, table.y, table.X_var, weight, progress)
-    predictions, wrong = [], np.empty(len(table))
-    for one, (_, test) in zip(fitted, splits, strict=True):
-        predictions.append(one.predict_distribution(table.X[test], X_var=table.X_var[test]))
+    tests = [test for _, test in splits]
+    parts = [one.predict_distribution(table.X[t], X_var=table.X_var[t]) for one, t in zip(fitted, tests, strict=True)]
+    prediction = join(parts).take(np.argsort(np.concatenate(tests)))
+    if not expectation_propagation(estimator):
+        return fitted, prediction, wrong_labels(_of_own_class(prediction, fitted, table.y), len(fitted[0].classes_))[0]
+    wrong = np.empty(len(table))
+    for one, test in zip(fitted, tests, strict=True):
         wrong[test] = one.predict_wrong_label(table.X[test], table.y[test], X_var=table.X_var[test])
-    back = np.argsort(np.concatenate([test for _, test in splits]))
-    return fitted, join(predictions).take(back), wrong
+    return fitted, prediction, wrong
+
+
+def _of_own_class(prediction: Prediction, fitted: list[Estimator], y: NDArray[Any]) -> FloatArray:
+    return prediction.probabilities[np.arange(len(y)), np.searchsorted(fitted[0].classes_, y)]
+
+
+def wrong_labels(P: FloatArray, num_classes: int) -> tuple[FloatArray, float, float]:
+    """Return the probability that each label is wrong, ``(n,)``, and mean and standard deviation of their share ρ.
+
+    With the held-out probability P_i of each label, ``(n,)``, and C classes, the posterior is
+    ``p(ρ) ∝ (1 − ρ)⁸ Π_i [(1 − ρ) P_i + ρ/C]``: a label is random with probability ρ, and ρ has a Beta(1, 9) prior, as
+    in training (Hernández-Lobato et al. 2011). A random label is right by chance in 1/C of the cases.
+    """
+    rho = np.linspace(0.0, 1.0, _GRID + 1)[1:-1] ** 3  # dense near 0
+    random, right = rho / num_classes, P[:, None] * (1.0 - rho)
+    log_p = np.log(right + random).sum(axis=0) + 8.0 * np.log1p(-rho) + np.log(np.gradient(rho))
+    weight = np.exp(log_p - log_p.max())
+    weight /= weight.sum()
+    wrong = (random * (1.0 - P[:, None]) / (random + right)) @ weight
+    mean = float(weight @ rho)
+    return wrong, mean, float(np.sqrt(weight @ (rho - mean) ** 2))
 
 
 def expectation_propagation(estimator: Estimator | None) -> bool:

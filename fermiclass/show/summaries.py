@@ -172,6 +172,9 @@ def print_outliers(outliers: Table, path: Path) -> None:
         f"{len(outliers)} sources have a class. The expected number of wrong classes is {wrong.sum():.0f}; "
         f"{np.sum(wrong > 0.5)} classes are wrong with a probability above 0.5. The most suspicious sources:"
     )
+    if "rhoerr" in outliers.meta:
+        rho, error = outliers.meta["rho"], outliers.meta["rhoerr"]
+        console.print(f"The share of labels of a random class is {rho:.4f} ± {error:.4f}.")
     has = [name for name in ASSOCIATION_COLUMNS if name in outliers.colnames]
     rows = [
         (

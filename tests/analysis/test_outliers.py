@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from astropy.table import Column
+from scipy.integrate import quad
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from fermiclass.analysis.outliers import default_recipe, find_outliers
+from fermiclass.analysis.outliers import default_recipe, find_outliers, wrong_labels
 from fermiclass.catalog import THREE_CLASSES, Catalog
 from fermiclass.io.tables import read_table
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
@@ -51,6 +52,44 @@ def test_wrong_labels_come_first(found, spoilt):
     assert roc_auc_score(is_wrong, wrong) > 0.95
     assert is_wrong[:25].sum() >= 14
     assert 0.005 < found.meta["rho"] < 0.2
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.1])
+def test_the_share_of_random_labels_and_each_probability_are_calibrated(share):
+    """On probabilities that are true, with a share of the labels drawn at random; 20 draws."""
+    rng = np.random.default_rng(3)
+    means, stated, wrong, p_wrong = [], [], [], []
+    for _ in range(20):
+        p = rng.dirichlet([0.15, 0.1, 0.1], 1500)
+        true = np.array([rng.choice(3, p=row) for row in p])
+        labels = np.where(rng.uniform(size=1500) < share, rng.integers(3, size=1500), true)
+        found, mean, error = wrong_labels(p[np.arange(1500), labels] + 1e-12, 3)
+        means.append(mean)
+        stated.append(error)
+        wrong.append(labels != true)
+        p_wrong.append(found)
+    assert np.mean(means) == pytest.approx(share, abs=0.004)
+    if share:
+        assert np.mean(np.abs(np.array(means) - share) < 2 * np.array(stated)) >= 0.8
+        each, is_wrong = np.concatenate(p_wrong), np.concatenate(wrong)
+        for low, high in ((0.05, 0.3), (0.3, 0.7), (0.7, 1.0)):
+            rows = (each > low) & (each <= high)
+            assert is_wrong[rows].mean() == pytest.approx(each[rows].mean(), abs=0.08)
+
+
+def test_the_posterior_of_the_share_is_that_of_quadrature():
+    p = np.array([0.9, 0.2, 0.6, 0.01])
+
+    def posterior(rho, moment=0, wrong=None):
+        value = (1 - rho) ** 8 * np.prod((1 - rho) * p + rho / 3) * rho**moment
+        return value if wrong is None else value * (rho / 3) * (1 - p[wrong]) / (rho / 3 + (1 - rho) * p[wrong])
+
+    norm, first, second = (quad(posterior, 0, 1, args=(k,))[0] for k in range(3))
+    found, mean, error = wrong_labels(p, 3)
+    assert mean == pytest.approx(first / norm, rel=1e-3)
+    assert error == pytest.approx(np.sqrt(second / norm - (first / norm) ** 2), rel=1e-3)
+    expected = [quad(posterior, 0, 1, args=(0, k))[0] / norm for k in range(4)]
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
 def test_every_source_with_a_class_once(found, spoilt):
