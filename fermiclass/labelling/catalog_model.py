@@ -26,6 +26,7 @@ from fermiclass.io.plain import typed
 from fermiclass.labelling.associations import Associations, SecondAssociations, SelectionPrior, of_release
 from fermiclass.labelling.class_priors import DEFAULT_WAY, NUMBERS_KEY, GroupPriors, check_class_priors, given_ratios
 from fermiclass.labelling.counterparts import add_counterparts, kinds_of_classes, of_those, one_or_several, weigh
+from fermiclass.labelling.exposure import exposure_ratio, in_other_exposure
 from fermiclass.labelling.labels import FLAG_IN_DOUBT, LABELLED, META_KEYS, TRAINED_ON, label_table
 from fermiclass.labelling.recipe import CLASS2_KEY, Recipe, targets_of, without_class_sets
 from fermiclass.labelling.unknown_values import average, complete, doubted, find_companions
@@ -260,6 +261,7 @@ class CatalogModel:
         ratios = self.ratios(sources, recipe.class_priors, recipe.class2)
         shares = self.training_shares * self.own_factors
         in_doubt = np.zeros(len(sources), bool) if sources.in_doubt is None else sources.in_doubt
+        in_doubt = in_doubt | in_other_exposure(exposure_ratio(self.domain, self.features, catalog), catalog)
 
         def predict(ratios: FloatArray | None) -> Prediction:
             found = self.predict(features, ratios=ratios, progress=progress)
