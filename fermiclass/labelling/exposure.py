@@ -18,7 +18,7 @@ _BESIDE = ("PL_Index", "asinh_GLAT")
 #: The ratio of significances from which on a list has another exposure. A list of 8 years has 0.81 for a model of 14,
 #: 3FGL, of 4 years, 0.51.
 _OTHER = 1.5
-_FAR = 0.35  # 1FGL, of 11 months, has about 0.3
+_FAR = 0.35  # a list of 11 months is expected at √(11 months / 14 years) = 0.26
 _NO_LABEL = (
     "Labels of such lists are wrong with confidence: all its sources count as in doubt, and none has a confident label."
 )
