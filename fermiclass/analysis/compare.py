@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from fermiclass.brought.other_list import OtherList, Pairs
+from fermiclass.brought.other_list import OtherList, Pairs, names_of
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.io import FloatArray
@@ -124,7 +124,7 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
 def _nearest(labels: Table, other: OtherList) -> Pairs:
     """Return the nearest label of each row of the other list, each label at most once; a name goes before a place."""
     at = (np.asarray(labels[name], float) for name in ("RAJ2000", "DEJ2000"))
-    found = other.pairs(np.asarray(labels["Source_Name"], str), *at)
+    found = other.pairs(np.asarray(labels["Source_Name"], str), *at, earlier=names_of(labels))
     for side in ("theirs", "mine"):
         found = found[np.sort(np.unique(getattr(found, side), return_index=True)[1])]
     return found

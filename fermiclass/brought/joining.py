@@ -13,7 +13,7 @@ from astropy.table import Column, Table
 from numpy.typing import NDArray
 
 from fermiclass.brought.column_names import own_names
-from fermiclass.brought.other_list import RADIUS, OtherList, numbers_of, place_of
+from fermiclass.brought.other_list import EARLIER, RADIUS, OtherList, names_of, numbers_of, place_of
 from fermiclass.brought.published import in_usual_form
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
@@ -33,7 +33,7 @@ JOINED = "joined"  #: Metadata of columns that a table has brought.
 #: catalogue; the 95 % ellipses themselves have 90 % (docs/development/open-world/exclusion_radius.py).
 REACH = 1.5
 
-_NAME_COLUMNS = ("Source_Name", "ASSOC_4FGL", "ASSOC_FGL", "ASSOC1")
+_NAME_COLUMNS = ("Source_Name", *EARLIER, "ASSOC1")
 
 
 class Matches(NamedTuple):
@@ -48,14 +48,14 @@ class Matches(NamedTuple):
 
 
 def match(catalog: Catalog, other: OtherList, *, says: NDArray[np.str_] | None = None, needed: bool = True) -> Matches:
-    """Match a table with a catalogue by Source_Name, and all other rows by position.
+    """Match a table with a catalogue by Source_Name or a name in an earlier list, and all other rows by position.
 
     A position matches within the 95 % error ellipse of a source, and within 0.1° of a source without an ellipse. A pair
     counts if neither of the two has another partner; all other rows are ambiguous. Of rows of one source that say the
     same, ``(N,)``, only the first counts. Raises CatalogError when nothing matches, unless `needed` is False.
     """
     at = (catalog.column(name) for name in (*PLACE, *ELLIPSE))
-    pairs = other.pairs(catalog.names, *at)
+    pairs = other.pairs(catalog.names, *at, earlier=names_of(catalog.table))
     of_one, unmatched = np.bincount(pairs.theirs)[pairs.theirs] == 1, len(other) - len(np.unique(pairs.theirs))
     if says is not None:
         content = np.column_stack([pairs.mine, np.unique(says, return_inverse=True)[1][pairs.theirs]])
@@ -217,8 +217,8 @@ def same_sources(labels: Table, other: OtherList) -> tuple[NDArray[np.intp], NDA
     name has a position within :data:`REACH` error ellipses, its own or that in its name.
     """
     rows: dict[str, set[int]] = {}
-    for column in (column for column in _NAME_COLUMNS if column in labels.colnames):
-        for row, name in enumerate(np.asarray(labels[column]).astype(str).tolist()):
+    for names in names_of(labels, _NAME_COLUMNS):
+        for row, name in enumerate(names.tolist()):
             rows.setdefault(place_of(name), set()).add(row)
     rows.pop("", None)
     named = [sorted(rows.get(place_of(name), ())) for name in other.names.tolist()]

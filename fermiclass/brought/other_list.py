@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,8 @@ PLACE_NAMES: dict[str, tuple[str, ...]] = {
     "GLAT": ("glat", "bii"),
 }  # fmt: skip
 _CLASSES = ("pred_class", "class", "class1", "type", "classification", "cl")  #: Labels have CLASS1, too.
+
+EARLIER = ("ASSOC_4FGL", "ASSOC_FGL")  #: Columns with names in earlier lists.
 
 #: The part of a gamma-ray name that says where the source is, such as J0007.0+7303.
 _PLACE = re.compile(r"J\d{4}\.\d[+-]\d{4}[a-z]?", re.IGNORECASE)
@@ -124,15 +127,26 @@ class OtherList:
             radius,
         )
 
-    def pairs(self, names: NDArray[np.str_], ra: FloatArray, dec: FloatArray, *ellipse: FloatArray) -> Pairs:
+    def pairs(
+        self,
+        names: NDArray[np.str_],
+        ra: FloatArray,
+        dec: FloatArray,
+        *ellipse: FloatArray,
+        earlier: Iterable[NDArray[np.str_]] = (),
+    ) -> Pairs:
         """Return all pairs of a source and a row of this list that may be one: by name first, the nearest first.
 
-        A row matches by its name, unless several sources have it, or else all sources in whose error ellipse it is:
-        semi-axes in degrees and position angle, ``(N,)`` each; a source without one has a circle of `radius`.
+        A row matches by its name, unless several sources have it; else by an `earlier` name (:func:`names_of`), ``(N,)``
+        each, that one source has; or else all sources in whose error ellipse it is: semi-axes in degrees and position
+        angle, ``(N,)`` each; a source without one has a circle of `radius`.
         """
-        places = [place_of(name) for name in names.tolist()]
-        repeats = Counter(places)
-        row = {place: k for k, place in enumerate(places) if repeats[place] == 1}
+        row, seen = dict[str, int](), {""}
+        for each in (names, *earlier):
+            places = [place_of(name) for name in each.tolist()]
+            repeats = Counter(places)
+            row |= {place: k for k, place in enumerate(places) if repeats[place] == 1 and place not in seen}
+            seen |= {*places}
         named = np.array([row.get(place_of(name), -1) if name else -1 for name in self.names.tolist()], np.intp)
         here, there = SkyCoord(ra, dec, unit="deg"), SkyCoord(self.ra, self.dec, unit="deg")
         placed = np.flatnonzero(np.isfinite(ra) & np.isfinite(dec))
@@ -154,6 +168,11 @@ class OtherList:
             text = f"{far} rows of '{self.source}' that match by name are more than a degree from these sources"
             warnings.warn(f"{text}. Check whether its columns belong together", CatalogWarning, stacklevel=4)
         return Pairs(mine, theirs, separation, by_name)[np.lexsort((np.nan_to_num(separation), ~by_name))]
+
+
+def names_of(table: Table, columns: Iterable[str] = EARLIER) -> list[NDArray[np.str_]]:
+    """Return the columns of a catalogue, or of labels, with names of its sources in earlier lists, ``(N,)`` each."""
+    return [np.asarray(table[name]).astype(str) for name in columns if name in table.colnames]
 
 
 def place_of(name: str) -> str:

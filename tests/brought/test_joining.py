@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections import Counter
 
 import astropy.units as u
 import numpy as np
@@ -35,6 +36,18 @@ def beside(source, axis, fraction):
     here = SkyCoord(source["RAJ2000"] * u.deg, source["DEJ2000"] * u.deg)
     at = here.directional_offset_by(angle * u.deg, fraction * source[axis] * u.deg)
     return at.ra.deg, at.dec.deg
+
+
+def test_names_of_earlier_lists_match_the_sources_that_have_them(dr4):
+    """All names of 3FGL that one source has; the same rows as by position, and Source_Name goes first."""
+    names = np.asarray(dr4.table["ASSOC_FGL"]).astype(str)
+    rows = np.flatnonzero(np.char.startswith(names, "3FGL"))
+    once = np.isin(names[rows], [name for name, n in Counter(names[rows]).items() if n == 1])
+    table = Table({"Source_Name": names[rows], "XFLUX": rows.astype(float)})
+    joined = join(dr4, table).column("XFLUX")
+    assert np.isfinite(joined[rows[once]]).mean() > 0.99
+    known = np.flatnonzero(np.isfinite(joined))
+    assert np.mean(joined[known] == known) > 0.99
 
 
 def test_by_name_and_within_the_error_ellipse(some, caplog):
