@@ -75,5 +75,6 @@ def require(kind: type, **given: Any) -> None:
 
 
 def in_one_line(error: BaseException) -> str:
-    """Return the text of another package's error in one line, for a message of ours; its type if it has no text."""
-    return " ".join(str(error).split()) or type(error).__name__
+    """Return the text of another package's error in one line, for a message of ours; or its type."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return f"unexpected content, {type(error).__name__} {text}" if isinstance(error, LookupError) else text

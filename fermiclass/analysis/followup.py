@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from fermiclass.analysis.facts import PAST_SCORE, first_list_of, known_as, known_pulsars, past_candidates
 from fermiclass.brought.joining import same_sources
 from fermiclass.brought.other_list import OtherList
+from fermiclass.brought.published import stranger
 from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.errors import CatalogError, SelectionError, require
-from fermiclass.io.plain import plain_table
 from fermiclass.io.target_lists import read_list, sexagesimal
 from fermiclass.labelling.labels import LABEL_FLAGS, LASTS, STATUS, Labels
 from fermiclass.labelling.prediction_columns import add_column
@@ -346,11 +346,11 @@ def _list_of(given: Any) -> OtherList:
     if isinstance(given, OtherList):
         return given
     if isinstance(given, str | os.PathLike):
-        return OtherList.of(read_list(given), Path(given).name)
+        return OtherList.of(stranger(read_list(given), f"'{Path(given).name}'")[0], Path(given).name)
     if isinstance(given, Mapping):
         given = Table(dict(given))
     if isinstance(given, Table) or hasattr(given, "set_axis"):  # a frame
-        return OtherList.of(plain_table(given))
+        return OtherList.of(stranger(given, "the list")[0])
     raise SelectionError(
         f"sources are given as {type(given).__name__}: give a file, a table or names (--exclude, --only)"
     )

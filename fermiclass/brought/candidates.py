@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from fermiclass.brought.column_names import own_names
 from fermiclass.brought.other_list import OtherList, numbers_of
+from fermiclass.brought.published import stranger
 from fermiclass.catalog.classes import CLASS_TREE, UNCERTAIN_CLASSES
 from fermiclass.catalog.origin import digest
-from fermiclass.catalog.plausibility import take_marks_as_missing
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
-from fermiclass.io.plain import plain_table, texts
+from fermiclass.io.plain import texts
 from fermiclass.io.tables import read_table
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 
@@ -142,11 +142,10 @@ class Candidates:
             raise CatalogError(f"'{','.join(kinds)}' are no kinds of sources: choose among {', '.join(KINDS)}")
         if not statuses or not set(statuses) <= set(STATUSES):
             raise CatalogError(f"counterparts are sought for {', '.join(STATUSES)}, and not for '{','.join(statuses)}'")
-        plain = plain_table(table)
+        plain, done = stranger(table, f"'{source}'")
         equinox = str(table.meta.get("EQUINOX", table.meta.get("equinox", "2000"))).strip("J ")
         if not equinox.startswith("2000"):
             raise CatalogError(f"'{source}' has positions of equinox {equinox}. Give those of J2000.")
-        take_marks_as_missing(plain, f"'{source}'")
         listed = OtherList.of(plain, source, name=_own_name(plain))
         placed = np.flatnonzero(np.isfinite(listed.ra) & np.isfinite(listed.dec))
         if not len(placed):
@@ -177,7 +176,7 @@ class Candidates:
                 f"'{source}' has {len(rows)} objects: too few to tell how many are there by chance. Give the whole "
                 "table, or say what it covers: ellipses or claims (--counterparts FILE:claims)."
             )
-        notes += [note for note in (errors, by) if note]
+        notes += [*done, *(note for note in (errors, by) if note)]
         by_row = (listed.names, listed.ra, listed.dec, covariance)
         rest = (covers, tuple(kinds), tuple(notes), tuple(statuses))
         return cls(source, digest(plain), *by_row, categories, membership, *rest)._of(rows)

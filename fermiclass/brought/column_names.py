@@ -134,7 +134,7 @@ def with_units_of_names(given: Table, kept: Collection[str]) -> Table:
         quantity = _SIDES.get(found[1].lower()) if found else None
         if found is None or quantity is None or found[1] in given.colnames:
             continue
-        text = found[2].replace("J2000", "").strip(" ,")  # an equinox is no unit
+        text = re.sub(r"J2000(\.0)?", "", found[2]).strip(" ,")  # an equinox is no unit
         unit = u.Unit(text, parse_strict="silent") if text else None
         if quantity in PLACE_NAMES or not (unit is None or isinstance(unit, u.UnrecognizedUnit)):
             given.rename_column(name, found[1])

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from fermiclass.brought.column_names import own_names
 from fermiclass.brought.other_list import EARLIER, RADIUS, OtherList, names_of, numbers_of, place_of
-from fermiclass.brought.published import in_usual_form
+from fermiclass.brought.published import stranger
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
-from fermiclass.catalog.plausibility import take_marks_as_missing
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError, require
-from fermiclass.io.plain import plain_column, plain_table, texts
+from fermiclass.io.plain import plain_column, texts
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 
 _LOG = logging.getLogger(__name__)
@@ -110,9 +109,7 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
         When a column has a unit in one table, and none in another.
     """
     require(Catalog, catalog=catalog)
-    plain = plain_table(table)
-    forms = in_usual_form(plain, f"'{source}'")
-    take_marks_as_missing(plain, f"'{source}'")
+    plain, forms = stranger(table, f"'{source}'")
     matches = match(catalog, OtherList.of(plain, source), needed=needed)
     result = catalog.table.copy()
     brought, columns = [], {}
@@ -182,7 +179,7 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
         When nothing matches, there is no column of labels, or a weight is not in (0, 1].
     """
     require(Catalog, catalog=catalog)
-    plain = plain_table(table)
+    plain, _ = stranger(table, f"'{source}'")
     there = {name.lower(): name for name in reversed(plain.colnames)}
     column = next((there[name] for name in ("label", "class", "class1", "type") if name in there), None)
     if column is None:

@@ -27,7 +27,7 @@ from fermiclass.io.target_lists import angles
 #: Usual names of columns, in lower case; the first that a list has is taken.
 _NAMES = (
     "source_name", "4fgl", "source_name_4fgl", "4fgl_name", "name_4fgl", "4fgl-dr4", "4fgl-dr3", "4fgl-dr2", "fgl",
-    "name", "source", "assoc_4fgl", "psrj", "jname", "psr", "psrb", "bname", "id",
+    "name", "source", "assoc_4fgl", "psrj", "jname", "psr", "psrb", "bname",
 )  # fmt: skip
 #: Usual names of places on the sky.
 PLACE_NAMES: dict[str, tuple[str, ...]] = {
@@ -43,6 +43,7 @@ EARLIER = ("ASSOC_4FGL", "ASSOC_FGL")  #: Columns with names in earlier lists.
 
 #: The part of a gamma-ray name that says where the source is, such as J0007.0+7303.
 _PLACE = re.compile(r"J\d{4}\.\d[+-]\d{4}[a-z]?", re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?\d{1,2}")
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 RADIUS = 0.1  #: Radius in degrees for sources without an error ellipse.
 
@@ -137,7 +138,7 @@ class OtherList:
     ) -> Pairs:
         """Return all pairs of a source and a row of this list that may be one: by name first, the nearest first.
 
-        A row matches by its name, unless several sources have it; else by an `earlier` name (:func:`names_of`), ``(N,)``
+        A row matches by its name, unless several have it; else by an `earlier` name (:func:`names_of`), ``(N,)``
         each, that one source has; or else all sources in whose error ellipse it is: semi-axes in degrees and position
         angle, ``(N,)`` each; a source without one has a circle of `radius`.
         """
@@ -187,8 +188,12 @@ def _column(table: Table, source: str, given: str | None, usual: tuple[str, ...]
         if given not in columns:
             raise CatalogError(f"'{source}' has no column {given}; it has {', '.join(columns[:12])}. Name another.")
         return given
-    by_name = {name.lower(): name for name in reversed(columns)}
-    return next((by_name[name] for name in usual if name in by_name), None)
+    by_name = {name.lower().replace(".", "").strip(): name for name in reversed(columns)}  # R.A.
+    found = next((by_name[name] for name in usual if name in by_name), None)
+    if found is None and usual is _NAMES:  # such as 3HSP Source name
+        texts_of_names = (name for name in columns if "name" in name.lower() and table[name].dtype.kind == "U")
+        return next(texts_of_names, by_name.get("id"))
+    return found
 
 
 def numbers_of(column: Any, name: str, shown: str, *, in_degrees: bool = False) -> FloatArray:
@@ -224,6 +229,8 @@ def text_degrees(values: NDArray[np.str_], unit: u.UnitBase | None, sexagesimal:
     unit = None if isinstance(unit, u.UnrecognizedUnit) else unit  # VizieR has "h:m:s"
     known = ~np.isin(np.char.lower(words), EMPTY)
     decimal = [bool(_DECIMAL.fullmatch(text)) for text in words[known].tolist()]
+    if not all(decimal) and all(_WHOLE.fullmatch(text) for text in words[known][decimal].tolist()):
+        decimal = [False] * len(decimal)  # hours or degrees alone, beside texts with minutes
     if any(decimal) and not all(decimal):
         odd = words[known][decimal.index(False)]
         raise ValueError(f"some are decimal numbers, others sexagesimal or none, such as '{odd}': use one form")

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import Any
 
 import numpy as np
 from astropy.table import Table
 
-from fermiclass.brought.column_names import error_of
+from fermiclass.brought.column_names import error_of, with_units_of_names
+from fermiclass.catalog.plausibility import take_marks_as_missing
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
-from fermiclass.io.plain import numbers, plain_column, texts
+from fermiclass.io.plain import numbers, plain_column, plain_table, texts
 
 _LIMIT = re.compile(r"[<≤]\s*(?=[+.\d])")
 _TWO_SIDED = (("_pos", "_neg"), ("_errp", "_errn"), ("_err_pos", "_err_neg"), ("_upper_error", "_lower_error"))
 _BAND_ERROR = re.compile(r"unc_flux_band_(\d+)", re.IGNORECASE)
+
+
+def stranger(table: Any, shown: str, kept: Collection[str] = ()) -> tuple[Table, list[str]]:
+    """Return the table, or frame, of somebody else in plain columns, and sentences on what was done.
+
+    Units in names of known columns, but for `kept` ones, are those of the columns. The forms of :func:`in_usual_form`
+    are usual ones, and numbers for missing values are missing. Raises CatalogError.
+    """
+    plain = with_units_of_names(plain_table(table), kept)
+    done = in_usual_form(plain, shown)
+    take_marks_as_missing(plain, shown)
+    return plain, done
 
 
 def in_usual_form(table: Table, shown: str) -> list[str]:

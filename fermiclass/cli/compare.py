@@ -63,14 +63,14 @@ def compare(
     """  # noqa: D301
     from fermiclass.analysis.compare import compare as compared
     from fermiclass.brought.other_list import OtherList
+    from fermiclass.brought.published import stranger
 
     if output is not None:
         check_writable(output, labels, other)
     if plot is not None:
         check_figure_place(plot, labels, other)
-    found = compared(
-        Labels.read(labels).table, OtherList.of(read_table(other), other.name, **columns), of=of, truth=truth
-    )
+    table, _ = stranger(read_table(other), f"'{other.name}'", [*map(str, columns.values())])
+    found = compared(Labels.read(labels).table, OtherList.of(table, other.name, **columns), of=of, truth=truth)
     if output is not None:
         write_table(found.table, output)
     if plot is not None:

@@ -19,6 +19,8 @@ _NUMBER = re.compile(r"\s*[-+−]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?\s*")
 _COMMA = re.compile(f"({_NUMBER.pattern})|nan|")  # with a decimal comma, or empty
 _THOUSANDS = re.compile(r"[-+−]?[1-9]\d{0,2},\d{3}")  # or a decimal comma
 _LIST = re.compile(r"[(\[][^()]*[)\]]")  # as TOPCAT and pandas write values of several numbers
+_UNIT = re.compile(r"\([^()]*\)")
+_SEXAGESIMAL = re.compile("hms|dms")  # no units, and the texts say what they are
 _DASHES = re.compile(r"[-\s;,|]*--[-\s;,|]*")
 
 
@@ -51,7 +53,8 @@ def from_text(content: bytes, *, is_csv: bool = False) -> Table:
     """Return the table of a text file as a plain table: separated values, or what astropy can guess, such as IPAC.
 
     The separator is a comma, semicolon, tab or bar; beside the others a number may have a decimal comma. Lines that
-    begin with # before the names of the columns are comments, unless the last one has the names; below them, lines of #
+    begin with # before the names of the columns are comments, unless the last one has the names; a line of units in
+    brackets may follow these. Below them, lines of #
     with fewer separators, and rows without any value, are left out. Units, if any, stand between the names and a line
     of dashes, as VizieR writes them.
 
@@ -71,17 +74,21 @@ def from_text(content: bytes, *, is_csv: bool = False) -> Table:
             raise ValueError("it has no rows below the names of columns")
         return _plain(table)
     above = lines[start - 1].lstrip("# ") if start else ""
-    if above.count(separator) == bare[0].count(separator) and any(map(_NUMBER.fullmatch, bare[0].split(separator))):
+    entries = [entry.strip() for entry in bare[0].split(separator)]
+    filled = [entry for entry in entries if entry]
+    of_units = bool(filled) and sum(map(bool, map(_UNIT.fullmatch, filled))) > 0.8 * len(filled)  # as psrcat has them
+    if above.count(separator) == len(entries) - 1 and (of_units or any(map(_NUMBER.fullmatch, entries))):
         start -= 1
         lines[start] = above
-    width = bare[0].count(separator)
+    width = len(entries) - 1
     dashes = next((k for k in range(start + 1, min(start + 4, len(lines))) if _DASHES.fullmatch(lines[k])), start)
     rows = [x for x in lines[dashes + 1 :] if x.strip(f"{separator} ") and (x.count(separator) >= width or x[0] != "#")]
+    rows = rows[of_units:]
     form = {"format": "tab", "comment": "\0"} if separator == "\t" else {"format": "csv", "delimiter": separator}
     table = ascii.read("\n".join([lines[start], *rows, ""]), **form)
-    units = lines[dashes - 1].split(separator) if dashes > start + 1 else []
+    units = lines[dashes - 1].split(separator) if dashes > start + 1 else entries if of_units else []
     for name, unit in zip(table.colnames, units, strict=False):
-        table[name].unit = unit.strip() or None
+        table[name].unit = _SEXAGESIMAL.sub("", unit.strip(" ()")) or None
     return _plain(table, commas=separator != ",")
 
 

@@ -6,6 +6,8 @@ from astropy.io import fits
 from astropy.table import Table
 
 from fermiclass import join, read_sources
+from fermiclass.brought.other_list import OtherList
+from fermiclass.brought.published import stranger
 from fermiclass.errors import CatalogError
 
 NAMES = [f"Flux_Band_{band}" for band in range(1, 9)]
@@ -78,3 +80,22 @@ def test_an_ascii_table_of_a_fits_file_is_read_as_a_binary_one(tmp_path):
     one, other = (read_sources(tmp_path / f"{name}.fits") for name in ("ascii", "binary"))
     assert one.names.tolist() == other.names.tolist()
     np.testing.assert_allclose(one.column("Unc_Flux1000"), other.column("Unc_Flux1000"))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {
+            "BZCAT5 Source name": ["A", "B"],
+            "RA (J2000.0)": ["00 00 20.4", "01 02 03"],
+            "Dec (J2000.0)": ["-3 2 1", "5 6 7"],
+        },
+        {"id": [1, 2], "3HSP Source name": ["A", "B"], "R.A.": ["00:00:20.4", "01"], "Dec": ["+29:35:34", "-5"]},
+    ],
+)
+def test_names_of_published_columns(columns):
+    table, _ = stranger(Table(columns), "theirs")
+    listed = OtherList.of(table)
+    assert listed.names.tolist() == ["A", "B"]
+    assert np.isfinite([listed.ra, listed.dec]).all()
+    assert listed.ra[0] == pytest.approx(15 * 20.4 / 3600)

@@ -127,3 +127,12 @@ def test_a_comment_may_have_separators(tmp_path):
     table = read_table(tmp_path / "t.csv")
     assert table["name"].tolist() == ["a", "#b"]
     assert table["ra"].tolist() == [1, 3]
+
+
+def test_names_in_a_comment_and_units_in_brackets_below_them_are_the_heading(tmp_path):
+    """As the catalogue of the ATNF writes its pulsars."""
+    rows = "1;J0101+0304;01:01:12.0;0.0031;\n2;J0202-0405;02:02:18.0;0.1;\n"
+    (tmp_path / "psrcat.csv").write_text("#;PSRJ;RAJ;P0;\n;;(hms);(s);\n" + rows)
+    table = read_table(tmp_path / "psrcat.csv")
+    assert table["PSRJ"].tolist() == ["J0101+0304", "J0202-0405"]
+    assert (table["P0"].tolist(), table["P0"].unit, table["RAJ"].unit) == ([0.0031, 0.1], "s", None)
