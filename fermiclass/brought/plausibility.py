@@ -35,7 +35,8 @@ def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
 
     A column with an implausible median goes as a whole: its unit, or its sign, is in doubt. A single value is
     implausible at ten times the highest usual median, and at half the lowest one (or 1 below it, if the column may have
-    values that are not positive). So are values of two columns that contradict each other (:data:`_RELATED`).
+    values that are not positive). A value with an error above the range is not known. So are values of two columns that
+    contradict each other (:data:`_RELATED`).
 
     Warns with CatalogWarning for each such column.
     """
@@ -46,6 +47,11 @@ def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
         most = min(expected.most, 10.0 * expected.high)
         usable = np.isfinite(values)
         odd = usable & ((values < least) | (values > most))
+        of = name.removeprefix("Unc_")
+        if of != name and of in table.colnames:  # an error bar that is too long says that nothing is known
+            lost = usable & (values > most)
+            if lost.any() and table[of].shape == lost.shape:
+                set_values(table, of, np.where(lost, np.nan, table[of]))
         if values.ndim == 1 and usable.sum() >= FEW:
             odd |= usable & (not expected.low <= float(np.median(values[usable])) <= expected.high)
         if np.any(odd):

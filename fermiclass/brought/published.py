@@ -10,7 +10,7 @@ import numpy as np
 from astropy.table import Table
 
 from fermiclass.brought.column_names import error_of, with_units_of_names
-from fermiclass.catalog.plausibility import take_marks_as_missing
+from fermiclass.catalog.plausibility import set_values, take_marks_as_missing
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import numbers, plain_column, plain_table, texts
@@ -39,10 +39,11 @@ def in_usual_form(table: Table, shown: str) -> list[str]:
     - Two-sided errors, such as X_pos and X_neg, become their mean absolute value.
     - Of ``Unc_Flux_Band_1`` to ``_16`` (lower and upper error of each of eight bands, as TOPCAT flattens them; or 14 of
       seven) the upper errors are taken.
+    - A value with an infinite error is not known.
 
     Raises CatalogError for another number of errors of bands than these and one a band.
     """
-    return [*_limits(table), *_two_sided(table), *_flattened(table, shown)]
+    return [*_limits(table), *_two_sided(table), *_flattened(table, shown), *_endless(table)]
 
 
 def _limits(table: Table) -> Iterator[str]:
@@ -100,6 +101,19 @@ def _flattened(table: Table, shown: str) -> Iterator[str]:
     for band, column in upper.items():
         table[f"Unc_Flux_Band_{band}"] = column
     yield f"Unc_Flux_Band: upper errors, of {2 * bands} columns"
+
+
+def _endless(table: Table) -> Iterator[str]:
+    there = {name.lower(): name for name in table.colnames}
+    for name in table.colnames:
+        error = error_of(name, there)
+        if error is None or {table[name].dtype.kind, table[error].dtype.kind} != {"f"}:
+            continue
+        endless = np.isinf(np.asarray(table[error]))
+        if endless.any() and table[name].shape == endless.shape:
+            for each in (name, error):
+                set_values(table, each, np.where(endless, np.nan, table[each]))
+            yield f"{name}: {endless.sum()} with infinite errors are not known"
 
 
 def _add(table: Table, name: str, values: FloatArray, of: object, unit: object = None) -> None:

@@ -1,5 +1,7 @@
 """Forms of published tables: each gives the same sources and columns as the usual form."""
 
+import warnings
+
 import numpy as np
 import pytest
 from astropy.io import fits
@@ -99,3 +101,15 @@ def test_names_of_published_columns(columns):
     assert listed.names.tolist() == ["A", "B"]
     assert np.isfinite([listed.ra, listed.dec]).all()
     assert listed.ra[0] == pytest.approx(15 * 20.4 / 3600)
+
+
+@pytest.mark.parametrize("error", [np.inf, 1e5])
+def test_a_value_with_an_endless_error_is_not_known(dr4, error):
+    """An infinite one, or one beyond all: not one with a usual error."""
+    rows = {"name": ["a", "b"], "ra": [10.0, 11], "dec": [5.0, 6], "TS": [64.0, 64], "alpha": [2.2, 2.3]}
+    with warnings.catch_warnings(action="ignore"):
+        found = read_sources(Table({**rows, "alpha_err": [0.1, error], "beta": [0.1, 0.1]}))
+    np.testing.assert_array_equal(np.isnan(found.column("LP_Index")), [False, True])
+    few = dr4[[5, 9]]
+    joined = join(few, Table({"Source_Name": few.names, "XFLUX": [2e-13, 3e-13], "XFLUX_err": [4e-14, np.inf]}))
+    np.testing.assert_array_equal(np.isnan(joined.column("XFLUX")), [False, True])
