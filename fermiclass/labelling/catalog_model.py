@@ -255,9 +255,12 @@ class CatalogModel:
         check_class_priors(recipe.class_priors, self.classes)
         is_target = targets_of(catalog, self.grouping, recipe.targets)
         meta = self._metadata(catalog, recipe)
-        sources = catalog[is_target]
-        _LOG.info("labelling %d of %d sources", len(sources), len(catalog))
-        features = self.features_of(sources) if table is None else complete(self.domain, table[is_target])
+        judged = is_target
+        if tables:  # what they say is learned from all unassociated sources, whichever are to be labelled
+            judged = is_target | catalog.is_target(self.grouping, "unassociated")
+        sources = catalog[judged]
+        _LOG.info("labelling %d of %d sources", is_target.sum(), len(catalog))
+        features = self.features_of(sources) if table is None else complete(self.domain, table[judged])
         ratios = self.ratios(sources, recipe.class_priors, recipe.class2)
         shares = self.training_shares * self.own_factors
         in_doubt = np.zeros(len(sources), bool) if sources.in_doubt is None else sources.in_doubt
@@ -286,7 +289,7 @@ class CatalogModel:
         if tables:
             gamma = dict(zip(self.classes, before.probabilities.T, strict=True))
             add_counterparts(labels, tables, strengths, gamma, of_those(factors, p, strengths))
-        return labels
+        return labels[is_target[judged]]
 
     def features_of(self, catalog: Catalog) -> FeatureTable:
         """Return the model's features of all sources of a catalogue; see :meth:`label` for what it lacks."""

@@ -9,7 +9,7 @@ from astropy.coordinates import SkyCoord
 from astropy.table import Table
 from scipy.optimize import minimize_scalar
 
-from fermiclass import classify
+from fermiclass import Recipe, classify, train
 from fermiclass.brought.candidates import Candidates, apart
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
@@ -402,8 +402,6 @@ def test_labels_have_their_candidates(few):
     )
     chance = objects(*directions(rng, 2000))
     given = {"features": "six", "targets": "unassociated", "counterparts": [planted, chance]}
-    from fermiclass import Recipe
-
     with pytest.warns(CatalogWarning, match=r"'sky\.csv' changes no probability"):
         labels = classify(few, recipe=Recipe().with_settings(steps=40, num_inducing=15), **given)
     strengths = json.loads(labels.meta[COUNTERPARTS_KEY])
@@ -420,3 +418,17 @@ def test_labels_have_their_candidates(few):
     assert np.all(np.asarray(every["P_CPT"]) >= 0.01)
     with pytest.raises(CatalogError, match="other tables of counterparts"):
         counterpart_table(labels, [chance])
+
+
+def test_what_is_labelled_does_not_change_what_a_table_says(few):
+    """Blazars of uncertain type alone, and all targets: the same completeness, and the same labels."""
+    ra, dec = drawn_within(np.random.default_rng(9), few.table[np.isin(few.classes, ["", "bcu"])])
+    table = Table({"ra": ra, "dec": dec, "name": [f"X{k}" for k in range(len(ra))]})
+    planted = Candidates.of(table, "planted.csv", "claims", statuses=("unassociated", "bcu"))
+    model = train(few, recipe=Recipe(features="six").with_settings(steps=20, num_inducing=10))
+    every, some = (model.label(few, targets, counterparts=planted) for targets in ("uncertain", "bcu"))
+    assert some.meta[COUNTERPARTS_KEY] == every.meta[COUNTERPARTS_KEY]
+    same = every[np.isin(every["Source_Name"], some["Source_Name"])]
+    assert len(same) == len(some) == np.sum(few.classes == "bcu")
+    for name in ("Sum_P_agn", "P_CPT", "CPT_NAME"):
+        np.testing.assert_array_equal(same[name], some[name])
