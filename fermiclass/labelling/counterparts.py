@@ -134,10 +134,15 @@ def _learned(used: Used, P: FloatArray, teach: NDArray[np.bool_]) -> list[Streng
     c = _completeness(p, excess, 1.0 - p.sum(axis=1), np.hstack(has))
     total = 1.0 + np.einsum("na,nk,ak->n", p, excess - 1.0, c)
     score = p[:, :, None] * (excess[:, None, :] - 1.0) / total[:, None, None]
-    sigma = 1.0 / np.sqrt(np.maximum(np.sum(score**2, axis=0), _LEAST_INFORMATION))
+    flat = score.reshape(len(score), -1)[:, (which := np.hstack(has).ravel())]
+    sigma: FloatArray = np.full(which.size, 1.0 / np.sqrt(_LEAST_INFORMATION))
+    information = flat.T @ flat + _LEAST_INFORMATION * np.eye(which.sum())
+    sigma[which] = np.sqrt(np.diag(np.linalg.inv(information)))  # of each c, whatever the others are
     ends = np.cumsum([len(each.categories) for each, _, _ in used])[:-1]
     found = []
-    for (each, strength, _), *parts in zip(used, np.split(c, ends, axis=1), np.split(sigma, ends, axis=1), strict=True):
+    for (each, strength, _), *parts in zip(
+        used, np.split(c, ends, axis=1), np.split(sigma.reshape(c.shape), ends, axis=1), strict=True
+    ):
         by_kind = [
             {KINDS[k]: part[a].tolist() for a, k in enumerate(kinds) if KINDS[k] in each.kinds} for part in parts
         ]

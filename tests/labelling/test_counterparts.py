@@ -432,3 +432,23 @@ def test_what_is_labelled_does_not_change_what_a_table_says(few):
     assert len(same) == len(some) == np.sum(few.classes == "bcu")
     for name in ("Sum_P_agn", "P_CPT", "CPT_NAME"):
         np.testing.assert_array_equal(same[name], some[name])
+
+
+def test_the_errors_of_c_are_those_of_its_scatter():
+    """Two categories of fluxes that overlap, so that their c go against each other; 40 skies."""
+    found, stated = [], []
+    for seed in range(40):
+        rng = np.random.default_rng((11, seed))
+        table, P = sources(rng, 1500), kinds(rng, 1500)
+        has = np.flatnonzero((rng.uniform(size=1500) < P[:, 0]) & (rng.uniform(size=1500) < 0.6))
+        real = [x[has] for x in drawn_within(rng, table)]
+        ra, dec = (np.append(x, y) for x, y in zip(real, directions(rng, 20_000), strict=True))
+        flux = rng.normal(size=len(ra)) + 0.5 * (np.arange(len(ra)) < len(has))
+        sky = objects(ra, dec, flux=flux, flux_err=np.full(len(ra), 0.6))
+        (strength,) = weigh([sky], table, P, np.full(1500, "unassociated"))[1]
+        found.append(strength.completeness["agn"])
+        stated.append(strength.errors["agn"])
+    inner = np.all(np.array(found) > 0.02, axis=1)  # not at the edge
+    scatter = np.std(np.array(found)[inner], axis=0)
+    assert inner.sum() > 30
+    np.testing.assert_allclose(np.mean(np.array(stated)[inner], axis=0), scatter, rtol=0.3)
