@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,7 +55,6 @@ _OBJECT_NAMES = ("name", "iauname", "2sxps", "counterpart", "assoc", "object", "
 _IN_NAME = {"_arcsec": u.arcsec, "_arcmin": u.arcmin, "_deg": u.deg, "_mas": u.mas}
 _LAT_NAME = "FGL J"
 _WITH_FLUX = 30  # objects with a flux, at least, for categories by flux
-_OF_ERRORS = 100  # objects whose errors stand for those of all
 _INFINITE = 1e6  # degrees, for an error without a limit
 _LARGEST = 3.0  # degrees: a larger error says nothing
 _TINY, _SKY = 1e-300, 129600.0 / np.pi  # deg² of the sky
@@ -88,6 +88,9 @@ class Candidates:
     kinds: tuple[str, ...] = ("agn",)  #: Kinds of sources that may have them as counterparts, of :data:`KINDS`.
     notes: tuple[str, ...] = ()  #: Sentences on what was taken.
     statuses: tuple[str, ...] = STATUSES[:1]  #: The sources for which counterparts are sought, of :data:`STATUSES`.
+    #: (M,) flux, NaN where unknown, by which :meth:`parted` makes categories, and its error; None without.
+    flux: FloatArray | None = None
+    flux_error: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -120,7 +123,7 @@ class Candidates:
             Names and positions in columns with usual names, J2000. If it has them: the error of the position, either
             the ellipse ``Conf_95_SemiMajor``, ``Conf_95_SemiMinor``, ``Conf_95_PosAng``, or e_RAJ2000 and e_DEJ2000, or
             pos_err (1 σ along each axis, with a unit, or pos_err_arcsec); a text ``category``; or a ``flux``, maybe
-            with its error, whose terciles are the categories.
+            with its error, of which :func:`fermiclass.labelling.counterparts.weigh` makes categories.
         source
             Name of the table, for messages.
         covers
@@ -167,6 +170,7 @@ class Candidates:
         if repeated := len(placed) - len(rows):
             notes.append(f"{repeated} rows have the position of an earlier row, and are not used")
         categories, membership, by = _categories(plain)
+        flux, flux_error = _fluxes(plain) if len(categories) == 1 else (None, None)
         if covers is None:
             words = [np.asarray(plain[name]) for name in plain.colnames if plain[name].dtype.kind == "U"]
             named = max((float(np.mean(np.char.find(each, _LAT_NAME) >= 0)) for each in words), default=0.0)
@@ -179,11 +183,31 @@ class Candidates:
         notes += [*done, *(note for note in (errors, by) if note)]
         by_row = (listed.names, listed.ra, listed.dec, covariance)
         rest = (covers, tuple(kinds), tuple(notes), tuple(statuses))
-        return cls(source, digest(plain), *by_row, categories, membership, *rest)._of(rows)
+        return cls(source, digest(plain), *by_row, categories, membership, *rest, flux, flux_error)._of(rows)
 
     def _of(self, rows: NDArray[Any]) -> Candidates:
-        by_row = ("names", "ra", "dec", "covariance", "membership")
-        return replace(self, **{name: getattr(self, name)[rows] for name in by_row})
+        by_row = ("names", "ra", "dec", "covariance", "membership", "flux", "flux_error")
+        return replace(self, **{name: x[rows] for name in by_row if (x := getattr(self, name)) is not None})
+
+    def parted(self, cuts: Sequence[float]) -> Candidates:
+        """Return them in categories by flux, between the cuts; one with an error of its flux belongs to several.
+
+        A flux that is not known is of each category as often as the others are.
+        """
+        if self.flux is None or not len(cuts):
+            return self
+        from scipy.special import ndtr
+
+        known = np.isfinite(self.flux)
+        with np.errstate(over="ignore"):
+            above = ndtr((self.flux[:, None] - np.asarray(cuts)) / np.asarray(self.flux_error)[:, None])
+        edges = np.hstack([np.ones((len(self), 1)), above, np.zeros((len(self), 1))])
+        membership = edges[:, :-1] - edges[:, 1:]
+        membership[~known] = membership[known].mean(axis=0)
+        shown = [f"{cut:.3g}" for cut in cuts]
+        between = [f"flux {one} to {other}" for one, other in pairwise(shown)]
+        names = (f"flux below {shown[0]}", *between, f"flux above {shown[-1]}")
+        return replace(self, categories=names, membership=membership)
 
     @cached_property
     def _tree(self) -> KDTree:
@@ -210,16 +234,16 @@ class Candidates:
         i, j, chi2, root = i[near], j[near], chi2[near], root[near]
         within = chi2 <= _CHI2_95
         inside = np.bincount(i[within], minlength=len(sources))
-        areas = self._areas(major, minor, angle)
-        area = areas.mean(axis=1)
+        areas, parts = self._areas(major, minor, angle)
+        area = areas @ parts
         if self.covers == "ellipses":
             covered = known & (inside > 0)
             density = np.full(len(sources), inside[covered].sum() / max(area[covered].sum(), _TINY))
         elif self.covers == "claims":
             covered, density = known, np.full(len(sources), len(self) / _SKY)
         else:
-            size = np.hypot(major, np.sqrt(_CHI2_95 * self._variances.mean()))
-            covered, density = _density(tree, here, size, areas, i[within], j[within])
+            size = np.hypot(major, np.sqrt(_CHI2_95 * np.median(self._variances)))
+            covered, density = _density(tree, here, size, areas, parts, i[within], j[within])
             covered &= known
         share = self.membership.mean(axis=0)
         f = np.exp(-chi2 / 2.0) / (2.0 * np.pi * root)
@@ -238,10 +262,9 @@ class Candidates:
         """Return rows of sources and candidates that may be near each other; objects of like errors are one search."""
         from scipy.spatial import KDTree
 
-        size = np.frexp(self._variances)[1]  # the power of 2
         sources, objects = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
-        for each in np.unique(size):
-            rows = np.flatnonzero(size == each)
+        for each in range(self._sizes.max() + 1):
+            rows = np.flatnonzero(self._sizes == each)
             tree = self._tree if len(rows) == len(self) else KDTree(self._tree.data[rows])
             sigma = np.sqrt(major**2 / _CHI2_95 + self._variances[rows].max())
             reach = np.nan_to_num(np.minimum(np.sqrt(_CHI2_REACH) * sigma, 90.0))
@@ -252,14 +275,20 @@ class Candidates:
         order = np.argsort(i, kind="stable")
         return i[order], j[order]
 
-    def _areas(self, major: FloatArray, minor: FloatArray, angle: FloatArray) -> FloatArray:
-        """Return the areas of 95 % ellipses of both positions, ``(N, S)`` deg², for S objects with usual errors."""
+    @cached_property
+    def _sizes(self) -> NDArray[np.intp]:
+        """(M,) the class of size of each error: the power of 2 of its variance."""
+        return np.unique(np.frexp(self._variances)[1], return_inverse=True)[1]
+
+    def _areas(self, major: FloatArray, minor: FloatArray, angle: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return areas of ellipses of both positions, ``(N, G)`` deg², by class of error, and the parts ``(G,)``."""
+        count = np.bincount(self._sizes)
+        usual = np.stack([np.bincount(self._sizes, each) for each in self.covariance.T], axis=1) / count[:, None]
+        ee, nn, en = (ellipse(major, minor, angle)[:, None, :] + usual).transpose(2, 0, 1)
+        areas = np.pi * _CHI2_95 * np.sqrt(np.maximum(ee * nn - en**2, 0.0))
         if not self._variances.any():
-            return (np.pi * major * minor)[:, None]
-        order = np.argsort(self._variances)
-        some = self.covariance[order[np.linspace(0, len(order) - 1, min(len(order), _OF_ERRORS)).astype(int)]]
-        ee, nn, en = (ellipse(major, minor, angle)[:, None, :] + some).transpose(2, 0, 1)
-        return np.asarray(np.pi * _CHI2_95 * np.sqrt(np.maximum(ee * nn - en**2, 0.0)))
+            areas = (np.pi * major * minor)[:, None]
+        return areas, count / len(self)
 
 
 def apart(tables: Sequence[Candidates]) -> list[Candidates]:
@@ -320,12 +349,18 @@ def _chi_squared(here: FloatArray, there: FloatArray, covariance: FloatArray) ->
 
 
 def _density(
-    tree: Any, here: FloatArray, size: FloatArray, areas: FloatArray, i: NDArray[np.intp], j: NDArray[np.intp]
+    tree: Any,
+    here: FloatArray,
+    size: FloatArray,
+    areas: FloatArray,
+    parts: FloatArray,
+    i: NDArray[np.intp],
+    j: NDArray[np.intp],
 ) -> tuple[NDArray[np.bool_], FloatArray]:
     """Return whether there are candidates on all sides of each source, and their density outside the ellipses.
 
     `size` are semi-major axes of ellipses of both positions in degrees, ``(N,)``, `areas` the areas of such ellipses
-    for some candidates, ``(N, S)``, and i, j the pairs inside them.
+    by class of error, ``(N, G)``, with the parts of all candidates, ``(G,)``, and i, j the pairs inside them.
     """
     distance, nearest = tree.query(here, k=list(range(1, min(_NEIGHBOURS, tree.n) + 1)))
     offset = np.linalg.norm(tree.data[nearest].mean(axis=1) - here, axis=1)
@@ -333,7 +368,7 @@ def _density(
     here_too = np.linalg.norm(here[i] - tree.data[j], axis=1) <= radius[i]  # a candidate with a large error may be far
     count = tree.query_ball_point(here, radius, return_length=True) - np.bincount(i[here_too], minlength=len(here))
     cap = np.pi * np.degrees(radius) ** 2  # that of a flat circle with the chord as radius
-    outside = cap - np.minimum(areas, cap[:, None]).mean(axis=1)
+    outside = cap - np.minimum(areas, cap[:, None]) @ parts
     covered = (offset < _EDGE * distance[:, -1]) & (count > 0) & (outside > 0)
     return covered, np.where(covered, count / np.maximum(outside, _TINY), 1.0)
 
@@ -391,17 +426,14 @@ def _categories(table: Table) -> tuple[tuple[str, ...], FloatArray, str]:
         words = texts(table[names["category"]])
         found = np.unique(words)
         return tuple(found.tolist()), (words[:, None] == found).astype(float), f"{len(found)} categories"
+    return ("",), np.ones((len(table), 1)), ""
+
+
+def _fluxes(table: Table) -> tuple[FloatArray | None, FloatArray | None]:
+    """Return fluxes and their errors, ``(n,)``; None with few fluxes."""
+    names = {own.lower(): name for name, own in reversed(own_names(table.colnames).items())}
     flux = numbers_of(table[names["flux"]], "flux", "the counterparts") if "flux" in names else np.empty(0)
     if np.isfinite(flux).sum() < _WITH_FLUX:
-        return ("",), np.ones((len(table), 1)), ""
-    from scipy.special import ndtr
-
-    error = np.asarray(table[names["unc_flux"]], float) if "unc_flux" in names else np.zeros(len(table))
-    flux = np.where(np.isfinite(flux), flux, np.nan)
-    edges = low, high = np.nanquantile(flux, (1 / 3, 2 / 3))
-    error = np.maximum(np.nan_to_num(error), np.maximum(1e-9 * np.abs(np.nan_to_num(flux)), _TINY))
-    with np.errstate(over="ignore"):
-        above = ndtr((flux[:, None] - edges) / error[:, None])
-    above[~np.isfinite(flux)] = (2 / 3, 1 / 3)
-    membership = np.stack([1.0 - above[:, 0], above[:, 0] - above[:, 1], above[:, 1]], axis=1)
-    return ("faint", "middle", "bright"), membership, f"categories: flux below {low:.3g}, up to {high:.3g}, above"
+        return None, None
+    error = numbers_of(table[names["unc_flux"]], "", "the counterparts") if "unc_flux" in names else np.zeros(len(flux))
+    return flux, np.maximum(np.nan_to_num(error), np.maximum(1e-9 * np.abs(np.nan_to_num(flux)), _TINY))

@@ -44,6 +44,9 @@ _MEAN_OF_REAL = 1.0 / _EDGE - 0.05 / 0.95
 _MEAN_BY_CHANCE, _STD_BY_CHANCE = 0.5, 1.0 / np.sqrt(12.0)
 
 _NONE = 1.0  # sources without a counterpart that are added to each kind: the weak prior
+#: Quantiles of flux at which categories may begin, their number less one, and the gain that one more is worth.
+_QUANTILES, _MOST_CUTS, _LEAST_GAIN = (0.2, 0.35, 0.5, 0.65, 0.75, 0.85, 0.92, 0.96, 0.98, 0.99), 2, 3.0
+_STEPS_FOR_CUTS = 300
 _STEPS, _TOLERANCE = 2000, 1e-7
 _LEAST_INFORMATION, _TINY = 1e-12, 1e-12
 _SOME, _AT_THE_CENTRE = 5, 1e-4  # objects, and u below which half of real counterparts cannot be
@@ -65,6 +68,7 @@ class Strength:
     completeness: Mapping[str, Sequence[float]]  #: c by kind, (K,) each; {} if the table changes nothing.
     errors: Mapping[str, Sequence[float]]  #: Their standard errors.
     statuses: Sequence[str] = STATUSES[:1]  #: The sources for which counterparts are sought.
+    cuts: Sequence[float] = ()  #: Fluxes between the categories: :func:`find_cuts`.
 
     @property
     def says(self) -> bool:
@@ -150,6 +154,39 @@ def _learned(used: Used, P: FloatArray, teach: NDArray[np.bool_]) -> list[Streng
     return found
 
 
+def find_cuts(candidates: Candidates, sources: Table, P: FloatArray, teach: NDArray[np.bool_]) -> list[float]:
+    """Return the fluxes between the categories of a table, none without fluxes.
+
+    Of cuts at :data:`_QUANTILES` of the fluxes of all its objects, up to two are taken, one after the other, as long as
+    the greatest ``Σ_i ln [Σ_a P_ia BF_ia + rest_i]`` over the sources that teach, ``(N,)``, grows by more than
+    :data:`_LEAST_GAIN`. No class is needed for that.
+    """
+    if candidates.flux is None:
+        return []
+    kinds = [KINDS.index(kind) for kind in candidates.kinds]
+    near = candidates.around(sources)
+    rows = teach & near.covered
+    p, rest = P[rows][:, kinds], 1.0 - P[rows][:, kinds].sum(axis=1)
+
+    def evidence(cuts: Sequence[float]) -> float:
+        membership = candidates.parted(cuts).membership
+        share = membership.mean(axis=0)
+        by_category = near.excess * (membership / np.where(share > 0, share, 1.0))[near.candidate]
+        excess = summed(near._replace(excess=by_category), len(P))[rows]
+        c = _completeness(p, excess, rest, steps=_STEPS_FOR_CUTS)
+        return float(np.log(np.sum(p * (1.0 + (excess - 1.0) @ c.T), axis=1) + rest).sum())
+
+    possible = np.unique(np.nanquantile(candidates.flux, _QUANTILES)).tolist()
+    cuts: list[float] = []
+    best = evidence(cuts)
+    while len(cuts) < _MOST_CUTS and (trials := [sorted([*cuts, cut]) for cut in possible if cut not in cuts]):
+        gains = [evidence(trial) - best for trial in trials]
+        if max(gains) <= _LEAST_GAIN:
+            break
+        cuts, best = trials[int(np.argmax(gains))], best + max(gains)
+    return cuts
+
+
 def summed(near: Surroundings, number: int) -> FloatArray:
     """Return the summed excess of the candidates of each of N sources by category, ``(N, K)``."""
     total = np.zeros((number, near.excess.shape[1]))
@@ -157,14 +194,16 @@ def summed(near: Surroundings, number: int) -> FloatArray:
     return total
 
 
-def _completeness(P: FloatArray, excess: FloatArray, rest: FloatArray, has: Any = True) -> FloatArray:
+def _completeness(
+    P: FloatArray, excess: FloatArray, rest: FloatArray, has: Any = True, steps: int = _STEPS
+) -> FloatArray:
     """Return c, ``(A, K)``, of greatest ``Σ_i ln [Σ_a P_ia BF_ia + rest_i]`` by EM, less a little for the prior.
 
     P ``(n, A)`` are the probabilities of the kinds that have counterparts, `rest` those of the others. `has` says which
     kind can have one of which category, ``(A, K)``.
     """
     c = np.full((P.shape[1], excess.shape[1]), 0.5 / excess.shape[1]) * has
-    for _ in range(_STEPS):
+    for _ in range(steps):
         weight = P / (np.sum(P * (1.0 + (excess - 1.0) @ c.T), axis=1) + rest)[:, None]
         found = c * (weight.T @ excess)
         none = (1.0 - c.sum(axis=1)) * weight.sum(axis=0)
@@ -226,6 +265,12 @@ def weigh(
             CatalogWarning,
             stacklevel=3,
         )
+    found = {
+        s.sha256: find_cuts(objects, sources, P, teach)
+        for objects, s in zip(candidates, strengths, strict=True)
+        if s.says
+    }
+    strengths = [replace(each, cuts=found.get(each.sha256, ())) for each in strengths]
     used = _used(candidates, strengths, sources)
     learned = _learned(used, P, teach) if used else []
     for (_, before, _), after in zip(used, learned, strict=True):
@@ -236,7 +281,7 @@ def weigh(
 def _used(candidates: Sequence[Candidates], strengths: Sequence[Strength], sources: Table) -> Used:
     """Return the tables that say something, with each object in one of them: :func:`apart`."""
     says = [k for k, strength in enumerate(strengths) if strength.says]
-    parted = zip(says, apart([candidates[k] for k in says]), strict=True)
+    parted = zip(says, apart([candidates[k].parted(strengths[k].cuts) for k in says]), strict=True)
     return [(each, strengths[k], each.around(sources)) for k, each in parted if len(each)]
 
 
