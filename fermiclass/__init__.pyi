@@ -11,6 +11,7 @@ from .analysis.explain import explain as explain
 from .analysis.followup import followup as followup
 from .analysis.outliers import find_outliers as find_outliers
 from .brought.candidates import Candidates as Candidates
+from .brought.fetching import fetch_candidates as fetch_candidates
 from .brought.joining import join as join
 from .brought.joining import relabel as relabel
 from .brought.sources import learn_also as learn_also

@@ -17,7 +17,7 @@ from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.brought.column_names import own_names
-from fermiclass.brought.other_list import OtherList, numbers_of
+from fermiclass.brought.other_list import OtherList, numbers_of, place_of
 from fermiclass.brought.published import stranger
 from fermiclass.catalog.classes import CLASS_TREE, UNCERTAIN_CLASSES
 from fermiclass.catalog.origin import digest
@@ -54,6 +54,9 @@ _ERRORS = ("pos_err", "poserr", "pos_error", "radec_err", "e_pos", "unc_position
 _OBJECT_NAMES = ("name", "iauname", "2sxps", "counterpart", "assoc", "object", "source", "id")
 _IN_NAME = {"_arcsec": u.arcsec, "_arcmin": u.arcmin, "_deg": u.deg, "_mas": u.mas}
 _LAT_NAME = "FGL J"
+_FEW_INSIDE = 3.0  # objects in an ellipse; with fewer many ellipses have none
+_INSIDE = 0.98  # share of objects within the 95 % ellipses, from which on a table has no others
+_EDGE_95 = -np.log(0.05)  # −ln(1 − probability) of a real counterpart is exponential up to this
 _WITH_FLUX = 30  # objects with a flux, at least, for categories by flux
 _INFINITE = 1e6  # degrees, for an error without a limit
 _LARGEST = 3.0  # degrees: a larger error says nothing
@@ -91,6 +94,8 @@ class Candidates:
     #: (M,) flux, NaN where unknown, by which :meth:`parted` makes categories, and its error; None without.
     flux: FloatArray | None = None
     flux_error: FloatArray | None = None
+    #: Names of the LAT sources that were searched, with or without success; none where the table does not say.
+    searched: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -126,6 +131,7 @@ class Candidates:
             with its error, of which :func:`fermiclass.labelling.counterparts.weigh` makes categories.
         source
             Name of the table, for messages.
+            A row with the name of a LAT source and no position says that its ellipse was searched in vain.
         covers
             One of :data:`COVERS`. By default ``'ellipses'`` for a table whose rows all name a LAT source, ``'claims'``
             if some do, and ``'all'`` otherwise.
@@ -167,6 +173,9 @@ class Candidates:
         cells = np.round(listed.ra[placed] / _SAME) + 1j * np.round(listed.dec[placed] / _SAME)
         rows = placed[np.sort(np.unique(cells, return_index=True)[1])]
         notes = [f"'{source}': {len(rows)} objects"]
+        searched = _searched(plain, placed)
+        if searched:
+            notes.append(f"{len(searched)} LAT sources were searched")
         if repeated := len(placed) - len(rows):
             notes.append(f"{repeated} rows have the position of an earlier row, and are not used")
         categories, membership, by = _categories(plain)
@@ -183,7 +192,7 @@ class Candidates:
         notes += [*done, *(note for note in (errors, by) if note)]
         by_row = (listed.names, listed.ra, listed.dec, covariance)
         rest = (covers, tuple(kinds), tuple(notes), tuple(statuses))
-        return cls(source, digest(plain), *by_row, categories, membership, *rest, flux, flux_error)._of(rows)
+        return cls(source, digest(plain), *by_row, categories, membership, *rest, flux, flux_error, searched)._of(rows)
 
     def _of(self, rows: NDArray[Any]) -> Candidates:
         by_row = ("names", "ra", "dec", "covariance", "membership", "flux", "flux_error")
@@ -220,8 +229,9 @@ class Candidates:
 
         With offset x and the covariance Σ of both positions, ``f = exp(−xᵀ Σ⁻¹ x / 2) / (2π |Σ|^½)``. The density of
         candidates by chance, ρ, is that of the nearest 50 or more outside the ellipse; where a table covers ellipses
-        only, that of all ellipses with a candidate, and of claims that of the whole sky. A category has its share of ρ.
-        The excess is f/ρ.
+        only, that of all searched ellipses without the share of real ones (:func:`share_of_real`), and of claims that
+        of the whole sky. A category has its share of ρ. The excess is f/ρ; where nothing is known outside the 95 %
+        ellipses, it is 1/0.95 of that, and a completeness is that of counterparts inside.
         """
         ra, dec = (angles(sources, name, most) for name, most in zip(PLACE, (360.0, 90.0), strict=True))
         major, minor, angle = (angles(sources, name) for name in ELLIPSE)
@@ -237,8 +247,10 @@ class Candidates:
         areas, parts = self._areas(major, minor, angle)
         area = areas @ parts
         if self.covers == "ellipses":
-            covered = known & (inside > 0)
-            density = np.full(len(sources), inside[covered].sum() / max(area[covered].sum(), _TINY))
+            covered = known & self._were_searched(sources, inside)
+            real = share_of_real(chi2[within & covered[i]] / _CHI2_95)[0]
+            number = inside[covered].sum() * (1.0 - np.clip(real, 0.0, 1.0))
+            density = np.full(len(sources), max(number, 1.0) / max(area[covered].sum(), _TINY))
         elif self.covers == "claims":
             covered, density = known, np.full(len(sources), len(self) / _SKY)
         else:
@@ -247,10 +259,29 @@ class Candidates:
             covered &= known
         share = self.membership.mean(axis=0)
         f = np.exp(-chi2 / 2.0) / (2.0 * np.pi * root)
+        if self.covers == "ellipses" and np.mean(within) > _INSIDE:  # nothing is known outside
+            f /= 0.95
         kept = covered[i]
         i, j, chi2, f = i[kept], j[kept], chi2[kept], f[kept]
         excess = (f / density[i])[:, None] * self.membership[j] / np.where(share > 0, share, 1.0)
         return Surroundings(i, j, chi2 / _CHI2_95, excess, covered, np.where(covered, density * area, 0.0))
+
+    def _were_searched(self, sources: Table, inside: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which sources were searched, ``(N,)``: those that the table says, or else those with an object inside.
+
+        Raises CatalogError if the latter have so few objects that others must have been searched in vain.
+        """
+        if self.searched and "Source_Name" in sources.colnames:
+            return np.isin([place_of(str(name)) for name in sources["Source_Name"]], [*self.searched])
+        found = inside > 0
+        if found.any() and inside[found].mean() < _FEW_INSIDE:
+            mean = inside[found].mean()
+            raise CatalogError(
+                f"'{self.source}' has {mean:.1f} objects in an error ellipse on average, so that others have none. Say "
+                "which LAT sources were searched, with a row for each without an object: Source_Name, and no position. "
+                "Or give the whole table (FILE:all); or claimed counterparts as such (FILE:claims)."
+            )
+        return found
 
     @cached_property
     def _variances(self) -> FloatArray:
@@ -289,6 +320,16 @@ class Candidates:
         if not self._variances.any():
             areas = (np.pi * major * minor)[:, None]
         return areas, count / len(self)
+
+
+def share_of_real(u: FloatArray) -> tuple[float, float]:
+    """Return the share of real counterparts among objects within the 95 % ellipse, by u ``(n,)``, and its error.
+
+    It is ``(½ − ū) / (½ − 0.281)``: u is uniform by chance. It needs no density.
+    """
+    scale = 0.5 - (1.0 / _EDGE_95 - 0.05 / 0.95)
+    share = (0.5 - u.mean()) / scale if len(u) else 0.0
+    return float(share), float(1.0 / np.sqrt(12.0 * max(len(u), 1)) / scale)
 
 
 def apart(tables: Sequence[Candidates]) -> list[Candidates]:
@@ -382,6 +423,16 @@ def _own_name(table: Table) -> str | None:
     of_lat = {name for name, each in words.items() if np.any(np.char.find(each, _LAT_NAME) >= 0)}
     found = next((name for name in _OBJECT_NAMES if name in words.keys() - of_lat), None)
     return next((name for name in table.colnames if name.lower() == found), None)
+
+
+def _searched(table: Table, placed: NDArray[np.intp]) -> frozenset[str]:
+    """Return the LAT sources that a table names, if it names some without an object; nothing otherwise."""
+    empty = np.delete(np.arange(len(table)), placed)
+    for name in (name for name in table.colnames if table[name].dtype.kind == "U" and len(empty)):
+        words = texts(table[name])
+        if np.any(np.char.find(words[empty], _LAT_NAME) >= 0):
+            return frozenset(place_of(word) for word in words.tolist() if _LAT_NAME in word)
+    return frozenset()
 
 
 def _covariance(table: Table, source: str) -> tuple[FloatArray, str]:

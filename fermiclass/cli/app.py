@@ -42,6 +42,7 @@ ABOUT = {
     "features": "Write the table of features with their uncertainties.",
     "train": "Train on the associated sources of a catalogue and save the model.",
     "classify": "Label the sources of a catalogue that have no certain class.",
+    "candidates": "Fetch candidate counterparts of unassociated sources.",
     "explain": "Explain the probabilities of one source.",
     "followup": "Rank labelled sources for follow-up observations.",
     "compare": "Compare labels with another list.",

@@ -20,7 +20,7 @@ import numpy as np
 from astropy.table import Column, Table
 from numpy.typing import NDArray
 
-from fermiclass.brought.candidates import KINDS, STATUSES, Candidates, Surroundings, apart
+from fermiclass.brought.candidates import KINDS, STATUSES, Candidates, Surroundings, apart, share_of_real
 from fermiclass.catalog import ClassGrouping
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
@@ -37,11 +37,6 @@ BEFORE = "Gamma_P_"
 MOST_OF_CLAIMS = 50.0  #: A claimed counterpart changes the odds by this factor at most.
 
 LEAST_SIGNIFICANCE = 2.0  #: A table with fewer standard errors of real counterparts changes nothing.
-
-#: Mean u of a counterpart within the 95 % ellipse, whose −ln(1 − probability) is exponential up to 3; by chance ½.
-_EDGE = -np.log(0.05)
-_MEAN_OF_REAL = 1.0 / _EDGE - 0.05 / 0.95
-_MEAN_BY_CHANCE, _STD_BY_CHANCE = 0.5, 1.0 / np.sqrt(12.0)
 
 _NONE = 1.0  # sources without a counterpart that are added to each kind: the weak prior
 #: Quantiles of flux at which categories may begin, their number less one, and the gain that one more is worth.
@@ -79,20 +74,18 @@ class Strength:
     def of(cls, candidates: Candidates, near: Surroundings, unassociated: NDArray[np.bool_]) -> Self:
         """Return whether a table says anything of the unassociated ones of N sources, without a completeness.
 
-        The share of real counterparts is ``(½ − ū) / (½ − 0.281)``: u is uniform by chance. It needs no density.
+        The share of real counterparts is that of :func:`share_of_real`.
         """
         u = near.u[(near.u <= 1.0) & unassociated[near.source]]
-        scale = _MEAN_BY_CHANCE - _MEAN_OF_REAL
-        share = (_MEAN_BY_CHANCE - u.mean()) / scale if len(u) else 0.0
-        error = _STD_BY_CHANCE / np.sqrt(max(len(u), 1)) / scale
+        share, error = share_of_real(u)
         return cls(
             candidates.source,
             candidates.sha256,
             candidates.covers,
             len(u),
             float(near.chance[unassociated].sum()),
-            float(share),
-            float(error),
+            share,
+            error,
             candidates.categories,
             {},
             {},

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from astropy import units as u
 from astropy.coordinates import SkyCoord
-from astropy.table import Table
+from astropy.table import Table, vstack
 from scipy.optimize import minimize_scalar
 
 from fermiclass import Recipe, classify, train
@@ -108,15 +108,7 @@ def test_planted_counterparts_are_found(covers):
     if covers == "all":
         chance = directions(rng, 100_000)
     else:  # 3 objects in an ellipse on average, of one density
-        area = table["Conf_95_SemiMajor"] * table["Conf_95_SemiMinor"]
-        rows = np.repeat(np.arange(n), rng.poisson(3 * area / area.mean()))
-        r, turn = np.sqrt(rng.uniform(size=len(rows))), rng.uniform(0, 2 * np.pi, len(rows))
-        x, y = r * np.cos(turn) * table["Conf_95_SemiMajor"][rows], r * np.sin(turn) * table["Conf_95_SemiMinor"][rows]
-        at = SkyCoord(table["RAJ2000"][rows], table["DEJ2000"][rows], unit="deg")
-        placed = at.directional_offset_by(
-            (table["Conf_95_PosAng"][rows] + np.degrees(np.arctan2(y, x))) * u.deg, np.hypot(x, y) * u.deg
-        )
-        chance = placed.ra.deg, placed.dec.deg
+        *chance, _ = in_ellipses(rng, table, 3.0)
     ra, dec = (np.concatenate([one[has], other]) for one, other in zip(real, chance, strict=True))
     words = np.concatenate([category[has], rng.choice(["bright", "faint"], len(chance[0]))])
     candidates = Candidates.of(Table({"ra": ra, "dec": dec, "category": words}), covers=covers)
@@ -139,6 +131,43 @@ def test_planted_counterparts_are_found(covers):
         spread = np.sqrt(np.sum(p[chosen] * (1 - p[chosen])))
         assert found == pytest.approx(expected, abs=4 * spread + (0.15 * expected if covers == "ellipses" else 0))
     assert np.all(np.bincount(near.source, p, n) <= after[:, 0] + 1e-9)  # no more than the source is an AGN
+
+
+@pytest.mark.parametrize("mean", [0.1, 0.5, 1.5, 6.0])
+def test_ellipses_that_were_searched_in_vain_count(mean):
+    """The completeness is found, whatever the number of chance objects in an ellipse; without them it is refused."""
+    rng = np.random.default_rng((12, int(10 * mean)))
+    n, true = 3000, 0.4
+    table, P = sources(rng, n), kinds(rng, n)
+    table["Source_Name"] = [f"4FGL J{k // 100:04d}.{k % 10}+{k:04d}" for k in range(n)]
+    kind = np.array([rng.choice(3, p=p) for p in P])
+    real = drawn_within(rng, table)
+    sky = objects(*real).around(table)
+    inside = sky.source[(sky.source == sky.candidate) & (sky.u <= 1.0)]
+    has = np.isin(np.arange(n), inside) & (kind == 0) & (rng.uniform(size=n) < true)
+    ra, dec, rows = in_ellipses(rng, table, mean)
+    placed = Table({"ra": np.append(real[0][has], ra), "dec": np.append(real[1][has], dec)})
+    placed["Source_Name"] = np.append(table["Source_Name"][has], table["Source_Name"][rows])
+    vain = Table({"Source_Name": np.setdiff1d(table["Source_Name"], placed["Source_Name"])})
+    status = np.full(n, "unassociated")
+    (strength,) = weigh([Candidates.of(vstack([placed, vain]))], table, P, status)[1]
+    assert strength.covers == "ellipses"
+    assert strength.completeness["agn"][0] == pytest.approx(0.95 * true, abs=3 * strength.errors["agn"][0])
+    if mean < 3:
+        with pytest.raises(CatalogError, match="Say which LAT sources were searched"):
+            weigh([Candidates.of(placed)], table, P, status)
+
+
+def in_ellipses(rng, table, mean):
+    """Chance objects of one density, `mean` in an ellipse on average: their places, and the rows of the sources."""
+    area = table["Conf_95_SemiMajor"] * table["Conf_95_SemiMinor"]
+    rows = np.repeat(np.arange(len(table)), rng.poisson(mean * area / area.mean()))
+    r, turn = np.sqrt(rng.uniform(size=len(rows))), rng.uniform(0, 2 * np.pi, len(rows))
+    x, y = r * np.cos(turn) * table["Conf_95_SemiMajor"][rows], r * np.sin(turn) * table["Conf_95_SemiMinor"][rows]
+    at = SkyCoord(table["RAJ2000"][rows], table["DEJ2000"][rows], unit="deg")
+    angle = table["Conf_95_PosAng"][rows] + np.degrees(np.arctan2(y, x))
+    placed = at.directional_offset_by(angle * u.deg, np.hypot(x, y) * u.deg)
+    return placed.ra.deg, placed.dec.deg, rows
 
 
 def test_an_object_of_two_tables_is_one_candidate():

@@ -1,6 +1,5 @@
-"""The script that fetches candidates, against a small TAP service on this machine."""
+"""Candidates from a service, against a small TAP service on this machine."""
 
-import importlib.util
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
@@ -10,7 +9,11 @@ import pytest
 from astropy.table import Table
 
 from fermiclass.brought.candidates import Candidates
-from tests.conftest import REPOSITORY
+from fermiclass.brought.fetching import fetch_candidates
+from fermiclass.errors import CatalogError
+from fermiclass.io.tables import read_table
+from tests.commands import run_well
+from tests.conftest import slim_path
 
 
 class Service(BaseHTTPRequestHandler):
@@ -45,13 +48,21 @@ def service():
         server.shutdown()
 
 
-def test_objects_are_fetched_for_unassociated_sources(service, dr4):
-    spec = importlib.util.spec_from_file_location("fetch_candidates", REPOSITORY / "docs" / "fetch_candidates.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    found = script.fetch(dr4.table, "J/ApJ/914/42/table2", service)
+def test_objects_are_fetched_for_unassociated_sources(service, dr4, tmp_path):
+    """With a row for each source that was searched in vain, so that the table says who was searched."""
+    path, table = tmp_path / "radio.fits", "J/ApJ/914/42/table2"
+    run_well("candidates", slim_path("4FGL-DR4"), table, "--service", service, "-o", path)
     bare = dr4.table[dr4.classes == ""]
-    assert list(found["Source_Name"]) == list(bare["Source_Name"][:3])
-    assert b"J/ApJ/914/42/table2" in Service.asked
-    assert Service.asked.count(b"4FGL J") == np.isfinite(bare["Conf_95_SemiMajor"]).sum()
-    assert Candidates.of(found).covers == "ellipses"
+    found = read_table(path)
+    assert list(found["Source_Name"][:3]) == list(bare["Source_Name"][:3])
+    assert np.isfinite(found["RAJ2000"]).sum() == 3
+    assert table.encode() in Service.asked
+    number = np.isfinite(bare["Conf_95_SemiMajor"]).sum()
+    assert Service.asked.count(b"4FGL J") == len(found) == number
+    candidates = Candidates.of(found)
+    assert (candidates.covers, len(candidates), len(candidates.searched)) == ("ellipses", 3, number)
+
+
+def test_a_service_that_does_not_answer_is_an_error(dr4):
+    with pytest.raises(CatalogError, match="gives no objects of table"):
+        fetch_candidates(dr4.table[:50], "table", service="http://127.0.0.1:9/tap")
