@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import nox
 
 nox.needs_version = ">=2024.10"
@@ -66,6 +69,20 @@ def wheel(session: nox.Session) -> None:
     """Build dist/, and label 4FGL-DR4 with the wheel alone in an empty environment."""
     session.install("build>=1.2")
     session.run("python", ".ci/check_wheel.py")
+
+
+@nox.session(default=False)
+def sdist(session: nox.Session) -> None:
+    """Check that the sdist has what it should, and run the tests in it; those that need catalogues are skipped."""
+    session.install("build>=1.2", "check-manifest>=0.50")
+    session.run("check-manifest")
+    folder = Path(session.create_tmp())
+    session.run("python", "-m", "build", "--sdist", "--outdir", str(folder))
+    (archive,) = folder.glob("*.tar.gz")
+    shutil.unpack_archive(archive, folder)
+    with session.chdir(folder / archive.name.removesuffix(".tar.gz")):
+        session.install(".[test]")
+        session.run("pytest", *session.posargs)
 
 
 if __name__ == "__main__":

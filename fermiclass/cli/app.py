@@ -8,9 +8,11 @@ import importlib
 import io
 import logging
 import re
+import signal
 import sys
 import traceback
 import warnings
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,8 +130,10 @@ class CommandGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command. Exit statuses are `USER_ERROR`, `BUG` and `INTERRUPTED`.
 
-        Letters that the encoding of a stream lacks become question marks.
+        Letters that the encoding of a stream lacks become question marks. SIGTERM, as batch systems send it, is Ctrl-C.
         """
+        with suppress(ValueError):  # in a thread, which has no say
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")

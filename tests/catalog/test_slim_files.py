@@ -21,9 +21,8 @@ ORIGINALS = {
 def test_checksums_hold_and_the_files_are_small():
     lines = (REPOSITORY / "catalogs" / "SHA256SUMS").read_text().splitlines()
     assert [line.split()[1] for line in lines] == [f"{release}.fits.gz" for release in RELEASES]
-    for line in lines:
-        digest, name = line.split()
-        assert hashlib.sha256((REPOSITORY / "catalogs" / name).read_bytes()).hexdigest() == digest
+    for release, line in zip(RELEASES, lines, strict=True):
+        assert hashlib.sha256(slim_path(release).read_bytes()).hexdigest() == line.split()[0]
     assert sum(slim_path(release).stat().st_size for release in RELEASES) <= 10e6
 
 

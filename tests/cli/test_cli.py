@@ -314,3 +314,17 @@ def test_interrupt_leaves_nothing_behind(tmp_path):
     assert errors.splitlines()[-1] == "fermiclass: interrupted; nothing was written"
     assert "Traceback" not in errors
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_batch_system_that_ends_a_command_finds_no_hidden_file(few_file, tmp_path):
+    code = """if True:
+    import os, signal, sys
+    from fermiclass.cli.app import main
+    from fermiclass.io import files
+    files.move_into_place = lambda temporary, _: print(temporary.name) or os.kill(os.getpid(), signal.SIGTERM)
+    main(["features", sys.argv[1], "-o", "features.fits"])"""
+    command = [sys.executable, "-c", code, str(few_file)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith(".features.fits.")
+    assert (done.returncode, done.stderr) == (130, "fermiclass: interrupted; nothing was written\n")
+    assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,7 @@ from astropy.table import Table
 
 from fermiclass.io.tables import read_table
 from tests.commands import refuses, run, run_well
-from tests.conftest import REPOSITORY, slim_path
+from tests.conftest import slim_path
 
 DR4 = slim_path("4FGL-DR4")
 
@@ -45,7 +45,7 @@ def test_own_sources_in_one_attempt(mine, dr4, rows, tmp_path):
     assert "Left out of the model" in printed
     assert "HR_12" in printed
     own = read_table(tmp_path / "own.vot")
-    every = read_table(REPOSITORY / "catalogs" / "4FGL-DR4-labels.fits.gz")
+    every = read_table(slim_path("4FGL-DR4-labels"))
     whole = every[[np.asarray(every["Source_Name"]).tolist().index(name) for name in dr4.names[rows]]]
     assert np.mean(np.asarray(own["PRED_CLASS"]) == np.asarray(whole["PRED_CLASS"])) > 0.7
     for name in ("P_bll", "P_fsrq"):

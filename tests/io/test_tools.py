@@ -4,7 +4,6 @@ import re
 import shlex
 import shutil
 import subprocess
-from pathlib import Path
 
 import astropy.units as u
 import numpy as np
@@ -13,8 +12,8 @@ from astropy.coordinates import SkyCoord
 from astropy.table import Table
 
 from fermiclass import extract_features, read_table, write_table
+from tests.conftest import REPOSITORY, slim_path
 
-ROOT = Path(__file__).parents[2]
 FORMATS = {"fits": "", "fits.gz": "", "vot": "", "csv": " ifmt=csv", "ecsv": " ifmt=ecsv", "parquet": " ifmt=parquet"}
 NO_READER = "No table handler available"
 
@@ -40,7 +39,7 @@ def follow(recipe, folder):
 
 @pytest.fixture(scope="module")
 def labels():
-    return read_table(ROOT / "catalogs" / "4FGL-DR4-labels.fits.gz")
+    return read_table(slim_path("4FGL-DR4-labels"))
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +60,12 @@ def folder(tmp_path_factory, labels, dr4):
 @pytest.fixture(scope="module")
 def recipes():
     """The commands of STILTS in docs/labels.md, by the file that they write."""
-    text = (ROOT / "docs" / "labels.md").read_text(encoding="utf-8")
+    text = (REPOSITORY / "docs" / "labels.md").read_text(encoding="utf-8")
     commands = re.findall(r"^    (stilts .+)$", text, re.MULTILINE)
     return {re.search(r"out=(\S+)", command)[1]: command for command in commands}
 
 
-@pytest.mark.parametrize("name", ["labels.fits", "features.fits", ROOT / "catalogs" / "4FGL-DR4-labels.fits.gz"])
+@pytest.mark.parametrize("name", ["labels.fits", "features.fits", REPOSITORY / "catalogs" / "4FGL-DR4-labels.fits.gz"])
 def test_fitsverify_finds_nothing(folder, name):
     status, text = said(tool("fitsverify"), folder / name)
     assert status == 0, text
