@@ -142,10 +142,10 @@ def with_units_of_names(given: Table, kept: Collection[str]) -> Table:
     return given
 
 
-def find_columns(given: Table, said: Mapping[str, Said], shown: str, *, needed: bool = True) -> dict[str, str]:
+def find_columns(given: Table, said: Mapping[str, Said], shown: str) -> dict[str, str]:
     """Return the names in a table by the names in the catalogue; `said` has those that the user says.
 
-    Raises CatalogError when none tells a spectrum and one is needed.
+    Raises CatalogError when none tells a spectrum.
     """
     exact_last = sorted(given.colnames, key=lambda name: (name in NAMES, -given.colnames.index(name)))
     there = {name.strip().lower(): name for name in exact_last}
@@ -170,7 +170,7 @@ def find_columns(given: Table, said: Mapping[str, Said], shown: str, *, needed: 
     wide = [x for name, x in found.items() if given[x].ndim > 1 and "Band" not in name and name not in (VALUES, ERRORS)]
     if wide:
         raise CatalogError(f"{shown} has several values for each source in {', '.join(wide)}. Give one, or none.")
-    if needed and not {*found} - {*USUAL, "CLASS1", "ASSOC1", "Flags"}:
+    if not {*found} - {*USUAL, "CLASS1", "ASSOC1", "Flags"}:
         raise CatalogError(
             f"{shown} has no column that tells a spectrum; it has {', '.join(there.values())}. Name them, such as "
             "--columns Flux1000=flux,Unc_Flux1000=flux_err."

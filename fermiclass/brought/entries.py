@@ -1,4 +1,4 @@
-"""Sources of one's own as tables: rows, dictionaries, frames, and the objects of gammapy and fermipy."""
+"""Sources of one's own as a table: dictionaries, frames, and the objects of gammapy and fermipy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import astropy.units as u
 import numpy as np
-from astropy.table import Row, Table
+from astropy.table import Table
 
 from fermiclass.brought.column_names import COVARIANCE, ERRORS, NAMES, REFERENCE, VALUES
 from fermiclass.brought.flux_points import band_fluxes
@@ -20,46 +20,26 @@ _SKY_COORDS = ("position", "coord", "skycoord")  #: Names of a `SkyCoord`.
 #: Names, in small letters, of what one source has one value of. A dictionary with a list under one has columns.
 _OF_ONE = {x for name, usual in NAMES.items() if "Band" not in name and name not in (VALUES, ERRORS) for x in usual}
 _NO_SHAPE = ("amplitude", "reference", "emin", "emax", "redshift", "alpha_norm")  #: Parameters of gammapy's spectra.
-_KNOWN = {x for usual in NAMES.values() for x in usual}
+_QUANTITIES = {x: name for name, usual in NAMES.items() for x in usual}
 
 
-def tables_of(source: Any) -> list[tuple[Table, list[int]]]:
-    """Return any source of :func:`fermiclass.read_sources` but a file as tables, and the places of their rows.
+def table_of(source: Any) -> Table:
+    """Return any source of :func:`fermiclass.read_sources` but a file as a table.
 
-    Entries of a list that say the same of themselves, in the same units, are rows of one table. Raises CatalogError
-    when an object is no source.
+    Raises CatalogError when an object is no source, or the sources of a list do not fit into one table.
     """
     table = _as_table(source)
-    if table is not None:
-        return [(_without_objects(table), [*range(len(table))])]
-    if isinstance(source, Mapping):
-        source = source["sources"] if isinstance(source.get("sources"), Mapping) else source  # a file of fermipy
-        inner = {name: _values(entry) for name, entry in source.items()}
-        if inner and all(isinstance(entry, Mapping) for entry in inner.values()):
-            if _KNOWN.isdisjoint(str(x).lower() for entry in inner.values() for x in entry):  # columns, as of pandas
-                names = {"name": [*next(iter(inner.values()))]}
-                return tables_of(names | {name: [*entry.values()] for name, entry in inner.items()})
-            source = [{"name": name} | dict(entry) for name, entry in inner.items()]
-    single = isinstance(_values(source), Mapping) or hasattr(source, "spectral_model")
-    entries = [source] if single or not isinstance(source, Iterable) else source
-    rows = [_as_row(row) for entry in entries for row in (_as_table(entry) or [entry])]
-    shapes: dict[str, set[Any]] = {}
-    for name, entry in (pair for row in rows for pair in row.items()):
-        shapes.setdefault(name, set()).add(_shape(entry))
-    odd = {x for x, found in shapes.items() if None in found or (len(found) > 1 and x.lower() not in _KNOWN)}
-    if odd:
-        message = f"columns of another shape for each source are not read: {', '.join(sorted(odd))}"
-        warnings.warn(message, CatalogWarning, stacklevel=3)
-    forms: dict[frozenset[Any], dict[int, dict[str, Any]]] = {}
-    for place, row in enumerate(rows):
-        kept = {name: x for name, x in row.items() if name not in odd}
-        form = ((name, _shape(x), str(getattr(x, "unit", "")), isinstance(x, str)) for name, x in kept.items())
-        forms.setdefault(frozenset(form), {})[place] = kept
-    return [(_without_objects(_stacked([*some.values()])), [*some]) for some in forms.values()]
+    if table is None:
+        if isinstance(source, Mapping):
+            several = source.get("sources")  # a file of fermipy
+            source = [*several.values()] if isinstance(several, Mapping) else [source]
+        single = not isinstance(source, Iterable) or hasattr(source, "spectral_model") or hasattr(source, "data")
+        table = _stacked([_as_row(entry) for entry in ([source] if single else source)])
+    return _without_objects(table)
 
 
 def _as_table(source: Any) -> Table | None:
-    """Return tables, frames, arrays with names and dictionaries of columns as a table, None for other objects."""
+    """Return tables, frames and dictionaries of columns as a table, None for other objects."""
     if isinstance(source, Table):
         return source
     if hasattr(source, "to_dict") and hasattr(source, "columns"):
@@ -69,10 +49,6 @@ def _as_table(source: Any) -> Table | None:
         if repeated:
             raise CatalogError(f"columns are there more than once: {', '.join(repeated)}. Rename them.")
         return from_frame(source)
-    if isinstance(source, np.ndarray) and source.dtype.names:
-        return Table(np.atleast_1d(source))
-    if isinstance(getattr(source, "table", None), Table) and not isinstance(source, Row):  # a catalogue of gammapy
-        return source.table
     if isinstance(source, Mapping) and any(_is_list(x) and str(name).lower() in _OF_ONE for name, x in source.items()):
         lists = {str(name): x for name, x in source.items() if _is_list(x)}
         if len({len(x) for x in lists.values()}) > 1:
@@ -101,41 +77,45 @@ def _shape(entry: Any) -> tuple[int, ...] | None:
 
 
 def _stacked(rows: list[dict[str, Any]]) -> Table:
-    """Return rows of one form as a table."""
-    table = Table()
-    for name in rows[0]:
-        unit = rows[0][name].unit if isinstance(rows[0][name], u.Quantity) else None
-        values = [row[name] if unit is None else row[name].value for row in rows]
-        values = [np.nan if value is None or value is np.ma.masked else value for value in values]
+    """Return rows as a table. What a row does not have is not known, and columns that differ in shape are left out."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    forms: dict[str, set[str]] = {}
+    for row in rows:
+        for quantity, name in {_QUANTITIES.get(name.lower(), name): name for name in row}.items():
+            forms.setdefault(quantity, set()).add(name)
+    if several := next((found for found in forms.values() if len(found) > 1), None):
+        raise CatalogError(f"sources have {' and '.join(sorted(several))} for the same quantity: use one name.")
+    table, odd = Table(), []
+    for name in names:
+        given = [None if row.get(name) is np.ma.masked else row.get(name) for row in rows]
+        known = [x for x in given if x is not None]
+        shapes = {_shape(x) for x in known} or {()}
+        shape = next(iter(shapes))
+        if len(shapes) > 1 or shape is None:
+            odd.append(name)
+            continue
+        unit = next((x.unit for x in known if isinstance(x, u.Quantity)), None)
+        blank = "" if any(isinstance(x, str) for x in known) else np.full(shape, np.nan)[()]
+        try:
+            values = [blank if x is None else x if unit is None else u.Quantity(x).to_value(unit) for x in given]
+        except (u.UnitsError, TypeError) as error:
+            raise CatalogError(f"the units of {name} do not fit each other: {in_one_line(error)}") from error
         table[name] = plain_column(np.array(values), unit, None, None)
+    if odd:
+        message = f"columns of another shape for each source are not read: {', '.join(sorted(odd))}"
+        warnings.warn(message, CatalogWarning, stacklevel=4)
     return table
 
 
-def _values(source: Any) -> Any:
-    """Return a row of a table as values by name, and other objects as they are."""
-    if isinstance(source, Row):  # a number of a row has lost the unit of its column
-        units = {name: source.table[name].info.unit for name in source.colnames}
-        source = {name: source[name] for name in source.colnames}
-        source |= {name: x * units[name] for name, x in source.items() if units[name] and isinstance(x, np.number)}
-    elif hasattr(source, "_asdict"):  # a row of pandas' `itertuples`
-        source = source._asdict()
-    elif hasattr(source, "iloc") and getattr(source, "ndim", 0) == 1:
-        source = dict(source)
-    elif isinstance(source, np.void) and source.dtype.names:
-        source = {name: source[name] for name in source.dtype.names}
-    return source
-
-
 def _as_row(source: Any) -> dict[str, Any]:
-    """Return one source as values by name: a row of a table, a dictionary, or an object of gammapy or fermipy."""
-    source = _values(source)
+    """Return one source as values by name: a dictionary, or an object of gammapy or fermipy."""
     if hasattr(source, "spectral_model") and not hasattr(source, "data"):
         return _row_of_model(source)
     row = source if isinstance(source, Mapping) else getattr(source, "data", None)
-    if not isinstance(row, Mapping):
+    if not isinstance(row, Mapping) or all(isinstance(x, Mapping) for x in row.values()):
         raise CatalogError(
-            f"a source is a {type(source).__name__}, expected a file, a table, a row as a dictionary, or a model of "
-            "gammapy."
+            f"a source is a {type(source).__name__}{' of dictionaries' * isinstance(row, Mapping)}, expected a file, a "
+            "table, a frame, a dictionary of values or columns, a list of such dictionaries, or a model of gammapy."
         )
     model, points = row.get("model"), row.get("flux_points", row.get("sed"))
     values = {str(name): value for name, value in row.items() if not isinstance(value, Mapping)}

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from astropy.table import Column, Table, vstack
+from astropy.table import Column, Table
 from numpy.typing import NDArray
 
 from fermiclass.brought import column_names as own
-from fermiclass.brought.entries import tables_of
+from fermiclass.brought.entries import table_of
 from fermiclass.brought.plausibility import take_implausible_as_missing, warn_of_ratios
 from fermiclass.brought.published import in_usual_form
 from fermiclass.catalog import plausibility, reading
@@ -56,11 +56,11 @@ def read_sources(
     Parameters
     ----------
     source
-        A file with a table (FITS, VOTable, Parquet, ECSV or CSV), an astropy table, a pandas data frame, a row as a
-        dictionary, gammapy's `SkyModel` or catalogue source, or a list of rows and models. A row may have the key
-        'model' with a fitted `SkyModel`, and 'flux_points' with points of gammapy or fermipy, as
-        :func:`fermiclass.brought.flux_points.band_fluxes` takes them. Names are known in any case, those of fermipy and
-        gammapy too; units are converted.
+        A file with a table (FITS, VOTable, Parquet, ECSV or CSV), an astropy table, a data frame, a dictionary of
+        values or of columns, gammapy's `SkyModel` or catalogue source, or a list of dictionaries and models, which is
+        the table of their values. A dictionary may have the key 'model' with a fitted `SkyModel`, and 'flux_points'
+        with points of gammapy or fermipy, as :func:`fermiclass.brought.flux_points.band_fluxes` takes them. Names are
+        known in any case, those of fermipy and gammapy too; units are converted.
     columns
         The names in `source` of the catalogue's columns, where they are not known, such as ``{'Flux1000': 'flux'}``.
     variability_bins
@@ -99,19 +99,14 @@ def read_sources(
             if there.isdisjoint(own.NAMES.get(name, (name.lower(),))):
                 table[name] = "" if name in own.TEXTS else np.nan
         return reading.read_catalog(table) if path is None else reading.as_catalog(table, path, sha256)
-    tables = tables_of(table)
-    if not any(places for _, places in tables):
+    table = table_of(table)
+    if not len(table):
         raise CatalogError(f"{shown} has no rows.")
     try:
-        named = {*(columns or {}).values()}
-        tables = [(own.with_units_of_names(plain_table(each), named), places) for each, places in tables]
+        table = own.with_units_of_names(plain_table(table), {*(columns or {}).values()})
     except TypeError as error:
         raise CatalogError(f"{shown}: {in_one_line(error)}. Remove the column.") from error
-    said = own.standard_names(columns or {}, [name for each, _ in tables for name in each.colnames], shown)
-    parts = []
-    for each, places in tables:  # no comprehension, which is one more frame between a warning and the caller
-        parts.append(_as_catalog(each, places, shown, said, len(tables) == 1, own_classes))
-    catalog = _together(parts, [place for _, places in tables for place in places])
+    catalog = _as_catalog(table, shown, own.standard_names(columns or {}, table.colnames, shown), own_classes)
     brought = [Brought("columns", ",".join(f"{side}={column}" for side, column in columns.items()))] if columns else []
     if variability_bins is not None:
         if not isinstance(variability_bins, Real) or not (variability_bins >= 2 and variability_bins % 1 == 0):
@@ -175,31 +170,10 @@ def learn_also(catalog: Catalog, source: Any) -> Catalog:
     )
 
 
-def _together(parts: list[Catalog], places: list[int]) -> Catalog:
-    """Return sources of several forms as one catalogue, each at its place."""
-    if len(parts) == 1:
-        return parts[0]
-    forms: dict[str, set[Any]] = {}
-    for column in (column for part in parts for column in part.table.itercols()):
-        forms.setdefault(column.name, set()).add((column.shape[1:], str(column.unit or ""), column.dtype.kind == "U"))
-    differing = [name for name, found in forms.items() if len(found) > 1]
-    if differing:
-        message = f"columns that differ between sources in shape or unit are not read: {', '.join(differing)}"
-        warnings.warn(message, CatalogWarning, stacklevel=3)
-    tables = [part.table[[name for name in part.table.colnames if name not in differing]] for part in parts]
-    order, table = np.argsort(places), plain_table(vstack(tables, metadata_conflicts="silent"))
-    sha256 = hashlib.sha256("".join(part.sha256 for part in parts).encode()).hexdigest()
-    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
-    in_doubt = np.concatenate([part.in_doubt for part in parts if part.in_doubt is not None])[order]
-    return replace(parts[0], table=table[order], sha256=sha256, notes=notes, in_doubt=in_doubt)
-
-
-def _as_catalog(
-    given: Table, places: list[int], shown: str, said: Mapping[str, own.Said], alone: bool, own_classes: bool
-) -> Catalog:
-    """Return the rows of a table as sources with the columns of the catalogue. One that is `alone` needs a spectrum."""
+def _as_catalog(given: Table, shown: str, said: Mapping[str, own.Said], own_classes: bool) -> Catalog:
+    """Return the rows of a table as sources with the columns of the catalogue."""
     forms = in_usual_form(given, shown)
-    found = own.find_columns(given, said, shown, needed=alone)
+    found = own.find_columns(given, said, shown)
     reading.refuse_hard(
         [*given.colnames, *found], texts(given[found["Source_Name"]]) if "Source_Name" in found else (), shown
     )
@@ -248,7 +222,7 @@ def _as_catalog(
         shown_words = ", ".join(np.unique(words[unknown]).tolist()[:_MOST_NAMED])
         notes.append(f"CLASS1 is no class code for {unknown.sum()} sources, which have no class: {shown_words}")
     nameless = np.asarray(clean["Source_Name"]) == ""
-    numbered = np.array([f"row {place + 1}" for place in places])
+    numbered = np.array([f"row {place + 1}" for place in range(len(clean))])
     clean["Source_Name"] = np.where(nameless, numbered, clean["Source_Name"])
     reading.put_back_second_associations(clean, OWN_SOURCES, shown)
     reading.fill_places(clean, shown, given[found["RAJ2000"]] if "RAJ2000" in found else None)

@@ -1,6 +1,6 @@
 """Kernels and likelihoods of GPflow: adapted to models here, copied, and as JSON holds them.
 
-With its likelihoods y may be a number, a count, a grade or a label. Reading JSON makes objects of GPflow's classes, and
+With its likelihoods y may be a number, a count or a label. Reading JSON makes objects of GPflow's classes, and
 runs no code.
 """
 
@@ -27,8 +27,6 @@ from fermiclass.nimgp.posterior import LatentMoments
 
 _BY_QUADRATURE = gpflow.likelihoods.QuadratureLikelihood._predict_log_density
 _MOST_OF_REASON = 110  # letters of an error of TensorFlow or GPflow, which end in what went wrong
-_INFINITY = 1e10  # TensorFlow's erf returns NaN at infinity
-_REACH, _FINE, _COARSE = 6.5, 401, 21  # range of several functions in standard deviations, and numbers of points
 
 
 class GPflowKernel(Differentiated):
@@ -66,7 +64,7 @@ class GPflowLikelihood(Module):
     precision, as in GPflow.
 
     `likelihood`: any GPflow likelihood whose ``p(y | f)`` does not depend on x. It is not copied, and training changes
-    it. :class:`OrderedProbit` with the same edges replaces Ordinal.
+    it.
     `offset`: initial b, ``(L,)`` or one number for all. It is learned, so that f may have a prior mean of zero; None
     for a b of zero that is not.
     `sets`: classes that each label may stand for, ``(K, C)``; None where every label is a class.
@@ -88,8 +86,6 @@ class GPflowLikelihood(Module):
     ) -> None:
         super().__init__()
         check_likelihood(likelihood)
-        if isinstance(likelihood, gpflow.likelihoods.Ordinal):
-            likelihood = OrderedProbit(likelihood.bin_edges, float(np.asarray(likelihood.sigma)))
         self.likelihood = likelihood
         self.num_functions = likelihood.latent_dim or 1
         start = np.full(self.num_functions, 0.0 if offset is None else offset)
@@ -107,7 +103,7 @@ class GPflowLikelihood(Module):
         """C if y is a label 0 … C − 1, else 0."""
         if isinstance(self.likelihood, gpflow.likelihoods.Bernoulli):
             return 2
-        return int(getattr(self.likelihood, "num_classes", getattr(self.likelihood, "num_bins", 0)))
+        return int(getattr(self.likelihood, "num_classes", 0))
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         """``E_q log p(y | f + b)`` for y (n,), shape (n,)."""
@@ -163,34 +159,14 @@ class GPflowLikelihood(Module):
         return tf.reduce_logsumexp(self._log_p(f) + tf.math.log(own), axis=1)
 
     def _integrated(self, latent: LatentMoments, y: tf.Tensor) -> tf.Tensor:
-        """``log E_q p(y | f + b)`` in closed form, or by :func:`log_expectation` over one of the functions.
+        """``log E_q p(y | f + b)`` in GPflow's way, or by :func:`log_expectation` over a single function.
 
         The 20 points of GPflow miss ``p(y | f)`` if it is narrow compared with the uncertainty of f, or y in the tail.
         """
-        if type(self.likelihood)._predict_log_density is not _BY_QUADRATURE:
+        if type(self.likelihood)._predict_log_density is not _BY_QUADRATURE or self.num_functions > 1:
             return self.likelihood.predict_log_density(*self._inputs(latent), self._outputs(y))
         scale = tf.sqrt(latent.var)
-        if self._is_normal:
-            location, width = self.offset[0] + latent.mean[0], self.offset[1] + latent.mean[1]
-
-            def log_p(t: tf.Tensor) -> tf.Tensor:
-                var = latent.var[0] + tf.square(self.likelihood.scale_transform(width + scale[1] * t))
-                return -0.5 * (tf.math.log(2.0 * np.pi * var) + tf.square(y - location) / var)
-
-            return log_expectation(log_p, tf.size(y))
-        if self.num_functions == 1:
-            return log_expectation(lambda t: self._log_prob((latent.mean + scale * t)[:, None], y), tf.size(y))
-        nodes, log_weights = _rule(self.num_functions)
-        return tf.reduce_logsumexp(
-            self._log_prob(latent.mean + scale * nodes[:, :, None], y) + log_weights[:, None], axis=0
-        )
-
-    @property
-    def _is_normal(self) -> bool:
-        """Whether y is normal with the mean f_1 + b_1 and a standard deviation that depends on f_2."""
-        if not isinstance(self.likelihood, gpflow.likelihoods.HeteroskedasticTFPConditional):
-            return False
-        return type(self.likelihood.conditional_distribution(tf.zeros([1, 2], tf.float64))) is tfp.distributions.Normal
+        return log_expectation(lambda t: self._log_prob((latent.mean + scale * t)[:, None], y), tf.size(y))
 
     @property
     def _draws(self) -> bool:
@@ -216,18 +192,6 @@ class GPflowLikelihood(Module):
         return tf.reshape(tf.linalg.matrix_transpose(f), [-1, self.num_functions]) + self.offset
 
 
-def _rule(num_functions: int) -> tuple[FloatArray, FloatArray]:
-    """Return nodes (S, L) and logarithms of weights (S,) for L standard normal variables.
-
-    The rule is trapezoidal, with more points in the first variable. It is exact, except for rounding, if the integrand
-    is not narrower than the spacing, and lies within the range.
-    """
-    axes = [np.linspace(-_REACH, _REACH, _FINE), *[np.linspace(-_REACH, _REACH, _COARSE)] * (num_functions - 1)]
-    nodes = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
-    log_weights = -0.5 * np.sum(nodes**2, axis=1)
-    return nodes, log_weights - np.log(np.exp(log_weights).sum())
-
-
 def check_likelihood(likelihood: object) -> None:
     """Raise ValueError unless `likelihood` is a GPflow likelihood of one output that does not depend on x."""
     name = type(likelihood).__name__
@@ -237,6 +201,8 @@ def check_likelihood(likelihood: object) -> None:
         )
     if isinstance(likelihood, gpflow.likelihoods.SwitchedLikelihood) or (likelihood.observation_dim or 1) > 1:
         raise ValueError(f"the likelihood {name} has several outputs a row: expected one")
+    if isinstance(likelihood, gpflow.likelihoods.Ordinal):
+        raise ValueError("the likelihood Ordinal of GPflow is NaN for its outermost grades: expected another")
     functions = [key for key, value in vars(likelihood).items() if isinstance(value, gpflow.functions.Function)]
     if functions:
         raise ValueError(f"{functions[0]} of the likelihood {name} depends on the inputs: expected a number")
@@ -292,57 +258,6 @@ def copied_without_leak(part: Any) -> Any:
         if type(transform) is tfp.bijectors.Softplus and transform.hinge_softness is None:
             parameter._bijector = parameter._transform_fn = Softplus(low=transform.low)  # it has no setter
     return found
-
-
-class OrderedProbit(gpflow.likelihoods.ScalarLikelihood):
-    """``P(y = k | f) = Φ((b_k − f) / σ) − Φ((b_{k−1} − f) / σ)`` for grades 0 … K − 1 (Chu & Ghahramani 2005).
-
-    This is the model of ``gpflow.likelihoods.Ordinal``. The probabilities of that class do not sum to one. Those of its
-    outermost grades are NaN, because TensorFlow's erf is NaN at infinity (2.19 to 2.21).
-
-    The edges b ``(K − 1,)`` are in increasing order and fixed, with b_{−1} = −∞ and b_{K−1} = ∞. σ is learned.
-    """
-
-    def __init__(self, edges: FloatArray, sigma: float = 1.0) -> None:
-        super().__init__()
-        self.bin_edges = np.asarray(edges, np.float64)
-        self.num_bins = self.bin_edges.size + 1
-        self.sigma = gpflow.Parameter(sigma, transform=Softplus())
-
-    def _log_probabilities(self, F: tf.Tensor, var: tf.Tensor | float = 0.0) -> tf.Tensor:
-        """``log E P(y = k | f)`` of all grades, ``(..., K)``, for f (..., 1) with Gaussian uncertainty."""
-        edges = tf.constant(np.concatenate([[-_INFINITY], self.bin_edges, [_INFINITY]]), F.dtype)
-        sigma = tf.sqrt(tf.square(self.sigma) + var)
-        lower, upper = (edges[:-1] - F) / sigma, (edges[1:] - F) / sigma
-        # Φ(u) − Φ(l) = Φ(−l) − Φ(−u). The form in the lower tail loses no digits.
-        flipped = lower > 0
-        lower, upper = tf.where(flipped, -upper, lower), tf.where(flipped, -lower, upper)
-        normal = tfp.distributions.Normal(tf.zeros((), F.dtype), 1.0)
-        return tfp.math.log_sub_exp(normal.log_cdf(upper), normal.log_cdf(lower))
-
-    def _scalar_log_prob(self, X: tf.Tensor, F: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
-        return self._of_grade(Y, self._log_probabilities(F[..., None]))
-
-    def _predict_log_density(self, X: tf.Tensor, Fmu: tf.Tensor, Fvar: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
-        return tf.reduce_sum(self._of_grade(Y, self._log_probabilities(Fmu[..., None], Fvar[..., None])), axis=-1)
-
-    def _of_grade(self, Y: tf.Tensor, log_p: tf.Tensor) -> tf.Tensor:
-        """Return ``log P(y)`` for the ``log_p`` of all grades."""
-        chosen = tf.cast(Y, log_p.dtype)[..., None] == tf.range(self.num_bins, dtype=log_p.dtype)
-        of_grade = tf.reduce_sum(tf.cast(chosen, log_p.dtype) * log_p, axis=-1)
-        return tf.where(tf.reduce_any(chosen, axis=-1), of_grade, tf.constant(-np.inf, log_p.dtype))  # y is not a grade
-
-    def _grades(self, F: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        return tf.exp(self._log_probabilities(F[..., None])), tf.range(self.num_bins, dtype=F.dtype)
-
-    def _conditional_mean(self, X: tf.Tensor, F: tf.Tensor) -> tf.Tensor:
-        p, grade = self._grades(F)
-        return tf.reduce_sum(p * grade, axis=-1)
-
-    def _conditional_variance(self, X: tf.Tensor, F: tf.Tensor) -> tf.Tensor:
-        p, grade = self._grades(F)
-        mean = tf.reduce_sum(p * grade, axis=-1, keepdims=True)
-        return tf.reduce_sum(p * tf.square(grade - mean), axis=-1)
 
 
 class Softplus(tfp.bijectors.Softplus):

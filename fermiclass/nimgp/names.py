@@ -17,7 +17,7 @@ PER_SOURCE = ("nimgp", "mgp-aug")
 EP_METHODS = ("rmgpc", "smgpc")
 LIKELIHOODS = ("softmax", "softmax-bound", "step", "probit", "logit")  #: Likelihoods of classes.
 #: Likelihoods of outputs in regression; any other likelihood of GPflow may be given as an object.
-RESPONSES = ("gaussian", "student-t", "poisson", "bernoulli", "ordinal", "heteroskedastic")
+RESPONSES = ("gaussian", "student-t", "poisson", "bernoulli")
 #: Kernels, which may be joined by +.
 KERNELS = ("se", "linear", "polynomial", "matern32", "matern52")
 NOISES = ("given", "per-feature", "shared")

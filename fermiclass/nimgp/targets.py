@@ -19,9 +19,7 @@ MOST_CLASSES = 1000  #: More distinct labels than this are names or measurements
 _MANY_CLASSES, _ROWS_PER_CLASS = 100, 5  # with more classes, each needs this number of rows on average
 
 #: Likelihoods of numbers with arbitrary units. Their outputs are standardised.
-STANDARDISED = ("gaussian", "student-t", "heteroskedastic")
-
-_MOST_GRADES = 1000  # each grade has its own probability
+STANDARDISED = ("gaussian", "student-t")
 
 
 def has_label(y: np.ndarray) -> np.ndarray:
@@ -115,26 +113,22 @@ class Outputs(NamedTuple):
     #: Mean and scale of the outputs that a model learns from.
     centre: float
     spread: float
-    #: Share of each grade or binary output, ``(K,)``, where one without a row has a place too; else empty.
+    #: Share of each binary output, ``(1,)`` or ``(2,)``; else empty.
     shares: FloatArray
 
     @classmethod
     def of(cls, likelihood: Any, y: FloatArray) -> Outputs:
         """Measure outputs ``y`` (N,) for a likelihood: a name, or an object of GPflow.
 
-        Raises ValueError as :func:`check_outputs`, when all grades are 0, and when the square of y overflows.
+        Raises ValueError as :func:`check_outputs`, and when the square of y overflows.
         """
         mean, scale = map(float, mean_and_scale(y, "y"))
         shares = np.empty(0)
         if isinstance(likelihood, str):
             check_outputs(likelihood, y)
-            if likelihood == "ordinal" and y.max() < 1:
-                raise ValueError(
-                    "the likelihood 'ordinal' needs outputs of at least two grades; found only the grade 0"
-                )
             if likelihood in STANDARDISED:
                 return cls(mean, scale, 0.0, 1.0, shares)
-            if likelihood in ("bernoulli", "ordinal"):
+            if likelihood == "bernoulli":
                 shares = (np.bincount(y.astype(int)) + 1.0) / (len(y) + y.max() + 1.0)
         return cls(0.0, 1.0, mean, scale, shares)
 
@@ -151,8 +145,7 @@ class Outputs(NamedTuple):
 def check_outputs(likelihood: str, y: FloatArray) -> None:
     """Check that outputs are valid for a likelihood by name.
 
-    Raises ValueError when counts or grades are not integers of 0 or more, there are too many grades, or a binary y is
-    not 0 or 1.
+    Raises ValueError when counts are not integers of 0 or more, or a binary y is not 0 or 1.
     """
     if likelihood in STANDARDISED:
         return
@@ -160,8 +153,3 @@ def check_outputs(likelihood: str, y: FloatArray) -> None:
     if odd.size:
         expected = "0 or 1" if likelihood == "bernoulli" else "whole numbers of 0 or more"
         raise ValueError(f"y is {y[odd[0]]:g} in row {odd[0]}: the likelihood '{likelihood}' needs {expected}")
-    if likelihood == "ordinal" and np.any(y >= _MOST_GRADES):
-        raise ValueError(
-            f"y is {y.max():g}: the likelihood 'ordinal' has at most {_MOST_GRADES:,} grades, from 0 on; use 'poisson' "
-            "for counts"
-        )

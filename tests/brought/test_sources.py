@@ -41,28 +41,6 @@ def test_a_row_has_what_it_says_and_nothing_else():
     assert "Variability_Index" not in catalog.table.colnames
 
 
-@pytest.mark.parametrize("ending", [".csv", ".ecsv", ".vot", ".parquet", ".fits"])
-def test_files_of_every_format(ending, tmp_path):
-    table = Table({name: [entry, entry] for name, entry in ROW.items()})
-    write_table(table, tmp_path / f"mine{ending}")
-    assert value(read_sources(tmp_path / f"mine{ending}"), "Signif_Avg", 1) == pytest.approx(8.0)
-
-
-def test_any_hdu_and_any_case(tmp_path):
-    other = fits.BinTableHDU.from_columns([fits.Column("ENERGY", "D", array=[1.0])])
-    sources = fits.table_to_hdu(Table({name.upper(): [entry] for name, entry in ROW.items()}))
-    fits.HDUList([fits.PrimaryHDU(), other, sources]).writeto(tmp_path / "fit.fits")
-    assert value(read_sources(tmp_path / "fit.fits"), "Unc_LP_beta") == pytest.approx(0.05)
-
-
-def test_units_are_converted_and_missing_ones_stated():
-    with pytest.warns(CatalogWarning, match="converted"):
-        catalog = read_sources(ROW | {"pivot_energy": 2.0 * u.GeV, "eflux100": 6.24e-6, "Eb": 2.0 * u.GeV})
-    assert value(catalog, "Pivot_Energy") == pytest.approx(2000.0)
-    assert value(catalog, "Energy_Flux100") == pytest.approx(1e-11, rel=0.01)  # fermipy's is in MeV
-    assert any("flux1000, taken as ph cm-2 s-1" in note for note in catalog.notes)
-
-
 def test_names_of_ones_own():
     row = {"id": "x", "F": 1e-9, "f": 1.0, "dF": 1e-10, "index": 2.0, "odd": 1.0}
     catalog = read_sources(row, {"Source_Name": "id", "Flux1000": "F", "unc_flux1000": "dF"})
@@ -91,6 +69,251 @@ def assert_same(found, expected):
         np.testing.assert_allclose(found[name], values, err_msg=name)
 
 
+GAP = np.nan
+PLACE = {"ra": [83.63, 300.0, 1.0], "dec": [22.0, -0.5, 1.0]}
+ON_SKY = SkyCoord(PLACE["ra"] * u.deg, PLACE["dec"] * u.deg)
+GALACTIC = {"glon": ON_SKY.galactic.l.deg, "glat": ON_SKY.galactic.b.deg}
+PLAIN = {"TS": 64.0, "PL_Index": 2.2}
+THREE = PLAIN | {"TS": [64.0] * 3}
+SHAPE = {"LP_Index": 2.2, "Unc_LP_Index": 0.1, "LP_beta": 0.3, "Unc_LP_beta": 0.06, "Pivot_Energy": 1e3}
+CURVED = {"TS": 64.0} | SHAPE
+FLUX = {"TS": 64.0, "Flux1000": 1e-9, "Unc_Flux1000": 1e-10}
+ENERGY = ROW | {"Energy_Flux100": 1e-11, "Unc_Energy_Flux100": 1e-12, "Energy_Flux100_UL": 3e-11}
+BANDS = {f"Flux_Band_{k}": 10.0 ** (-8 - 0.5 * k) for k in range(1, 9)}
+LOWER = {name.lower(): flux for name, flux in BANDS.items()}
+ERRORS = {f"Unc_{name}": 0.2 * flux for name, flux in BANDS.items()}
+IN_BANDS = ROW | {"Flux_Band": np.array([*BANDS.values()]), "Unc_Flux_Band": np.array([*ERRORS.values()])}
+OWN = {f"x{k}": flux for k, flux in enumerate((*BANDS.values(), *ERRORS.values()))}
+KINDS = ["PLSuperExpCutoff", "PowerLaw", "LogParabola ", "powerlaw", ""]
+OF_KIND = {"PL_Index": [GAP, 2.5, GAP, 4.5, GAP], "LP_Index": [GAP, GAP, 3.5, GAP, GAP]}
+OF_KIND |= {f"Unc_{name}": np.where(np.isnan(x), GAP, 0.1) for name, x in OF_KIND.items()}
+PARAMETERS = Table(
+    {"ts": [64.0, 64.0], "SpectrumType": ["LogParabola", "PowerLaw"], "pivot_energy": [1000.0, 1000.0]}
+    | {"param_values": [[1e-12, 2.3, 0.2, 1000.0], [1e-12, -2.1, 1000.0, GAP]]}
+    | {"param_errors": [[1e-13, 0.1, 0.05, GAP], [1e-13, 0.2, GAP, GAP]]}
+)
+ROWS = [
+    ROW | {"name": name, "flux1000": flux, "Flux_Band": np.full(8, flux), "Unc_Flux_Band": np.full(8, 0.1 * flux)}
+    for name, flux in (("a", 1e-9), ("b", 2e-9))
+]
+TABLE = Table(ROWS)
+FRAME = read_sources(TABLE).to_pandas()
+
+
+class Polars:
+    """What is used of a frame of polars."""
+
+    def __init__(self, frame):
+        self.columns, self.frame = list(frame), frame
+
+    def to_dict(self, as_series):
+        assert not as_series
+        return self.frame.to_dict("list")
+
+
+def in_bands(there):
+    """Sources with some bands: the others empty, without a column, with a limit; and the same as the catalogue's."""
+    some = {name: flux for name, flux in (BANDS | ERRORS).items() if int(name[-1]) in there}
+    rest = [k for k in range(1, 9) if k not in there]
+    lost = np.isin(range(1, 9), rest)
+    known = {name: np.where(lost, GAP, IN_BANDS[name]) for name in ("Flux_Band", "Unc_Flux_Band")}
+    yield ROW | dict.fromkeys(BANDS | ERRORS, "") | {name: str(x) for name, x in some.items()}, ROW | known
+    yield ROW | some, ROW | known
+    limits = {"Flux_Band": 0.5e-9, "Unc_Flux_Band": 1e-9 / np.sqrt(12), "Flux_Band_UL": 1e-9}
+    measured = {name: np.where(lost, x, known.get(name, GAP)) for name, x in limits.items()}
+    yield ROW | some | {f"flux_band_ul_{k}": 1e-9 for k in rest}, ROW | measured
+
+
+#: Sources in two forms, and the user's names of columns, if there are some.
+SAME = [
+    # objects
+    (TABLE, ROWS),
+    (FRAME, ROWS),
+    (Polars(FRAME), ROWS),
+    (FRAME.set_index("Source_Name").rename_axis(None), ROWS),
+    (FRAME.set_index(["Source_Name", "RAJ2000"]), ROWS),
+    ({name: TABLE[name].data for name in TABLE.colnames}, ROWS),
+    ({name: TABLE[name].data.reshape(2, -1) for name in TABLE.colnames}, ROWS),
+    ({"sources": dict(zip("ab", ROWS, strict=True))}, ROWS),
+    ([ROWS[0] | {"covar": np.eye(2)}, ROWS[1] | {"covar": [[1], [2, 3]]}], ROWS),
+    ([ROW | {"CLASS1": "--", "beta_err": np.ma.masked}, ROW], [ROW | {"beta_err": None}, ROW]),
+    ([PLAIN, CURVED], Table([PLAIN | dict.fromkeys([*CURVED][1:], GAP), CURVED | {"PL_Index": GAP}])),
+    (
+        [PLAIN | {"pivot": 2 * u.GeV}, PLAIN | {"pivot": 3e3 * u.MeV}],
+        PLAIN | {"pivot_energy": [2e3, 3e3]},
+        {"Pivot_Energy": "pivot"},
+    ),
+    (PLAIN | {"pivot_energy": [1 * u.GeV, 2 * u.GeV]}, PLAIN | {"Pivot_Energy": [1e3, 2e3]}),
+    (ROW | {"FLUX1000": 5e-9, "Flux1000": 2e-9}, ROW | {"flux1000": 2e-9}),
+    # names that mean several things, confirmed by an error, values or a unit, or beside a log-parabola
+    ({"index": [2.0, 3.0], "index_err": [0.1] * 2}, {"PL_Index": [2.0, 3.0], "Unc_PL_Index": [0.1] * 2}),
+    ({"index": [0, 1], "photon_index": [2, 3]}, {"PL_Index": [2.0, 3.0]}),
+    ({"gamma": ["2.31", "1.9"]}, {"PL_Index": [2.31, 1.9]}),
+    ({"gamma": [2.31, -999.0]}, {"PL_Index": [2.31, GAP]}),
+    *(
+        (CURVED | {name: energies}, CURVED | {"reference_energy": [2e3, 3e3]})
+        for name, energies in {"E0": [2e3, 3e3], "scale": [2, 3] * u.GeV, "e_ref": [2e6, 3e6] * u.keV}.items()
+    ),
+    # places
+    *(
+        (THREE | place, THREE | PLACE)
+        for place in (
+            {"ra": [" 83.63", "300.0 ", "   1e0"], "dec": ["22", " −0.5", "+1.0  "]},
+            {"ra": [83.63, -60.0, 1.0], "dec": PLACE["dec"]},
+            {"ra": ["83.63", "-60.0", "−359"], "dec": PLACE["dec"]},
+            {"ra": ["5:34:31.2", "20 00 00", " 00:04:00 "], "dec": ["+22:00:00", "-00 30 00", "1:0:0"]},
+            {"ra": ["5h34m31.2s", "20h00m00s", "0h4m"], "dec": ["+22d00m00s", "-0d30m00s", "1°"]},
+            {"ra": ["83d37m48s", "300d", "1.0d"], "dec": ["22", "-0.5", "1"]},
+            {"GLON": GALACTIC["glon"] - 360.0, "GLAT": GALACTIC["glat"].astype(str)},
+            {"Position": ON_SKY},
+            {"coord": list(ON_SKY.galactic)},
+            {"skycoord": list(ON_SKY.fk5)},
+            PLACE | {"position": list(ON_SKY)[::-1]},
+            {x: [*y[:2], GAP] for x, y in PLACE.items()} | {x: [GAP, *y[1:]] for x, y in GALACTIC.items()},
+        )
+    ),
+    (
+        [PLAIN | {x: y[0] for x, y in PLACE.items()}, PLAIN | {x: y[1] for x, y in GALACTIC.items()}],
+        PLAIN | {x: y[:2] for x, y in PLACE.items()},
+    ),
+    *(
+        (PLAIN | {"ra": ["1", mark], "dec": ["2", mark]}, PLAIN | {"ra": [1, GAP], "dec": [2, GAP]})
+        for mark in ("NA", "null", "-", "*", "None")
+    ),
+    # errors, limits, and units
+    *(
+        ({"TS": 64.0, "Flux1000": 1e-9} | dict([(first, 1e-10), (second, 3e-9)][::order]), FLUX)
+        for first, second in (("Unc_Flux1000", "Flux1000_err"), ("FLUX1000_ERROR", "D_Flux1000"))
+        for order in (1, -1)
+    ),
+    (
+        PLAIN | {"Flux1000_UL": 1e-10, "flux1000": GAP, "flux1000_ul95": 1e-8},
+        PLAIN | {"Flux1000_UL": 1e-10, "flux1000": GAP},
+    ),
+    *(
+        (ROW | {name: 1e-14 * u.Unit("W m-2"), f"{name}_err": 1e-15, limit: 3e-14}, ENERGY)
+        for name, limit in (("Energy_Flux100", "energy_flux100_ul"), ("eflux100", "eflux100_ul95"))
+    ),
+    (ROW | {"pivot_energy": 2.0 * u.GeV, "Eb": 2.0 * u.GeV}, ROW | {"pivot_energy": 2e3, "Eb": 2e3}),
+    (ROW | {"eflux100": 1e-11 * u.erg.to("MeV")}, ROW | {"Energy_Flux100": 1e-11}),  # fermipy's is in MeV
+    *(
+        (
+            {"TS": 64.0, "flux1000_err": 0.1}
+            | {form.format("RA", "J2000"): 83.6, form.format("dec", "rad"): np.radians(22.0)}
+            | {form.format("flux1000", "1e-9 ph cm-2 s-1"): 1.0, form.format("alpha", "J2000"): 83.6},
+            FLUX | {"ra": 83.6, "dec": 22.0},
+        )
+        for form in ("{} ({})", "{} [{}]", "{}({}) ")
+    ),
+    ({"TS": 64.0, "flux1000 (cm)": 1e-9}, {"TS": 64.0, "Flux1000": 1e-9}, {"Flux1000": "flux1000 (cm)"}),
+    # an index, by the kind of the spectrum
+    *(
+        (
+            more | {"TS": 64.0, "SpectrumType": KINDS, name: [1.5, 2.5, 3.5, 4.5, 5.5], f"Unc_{name}": 0.1},
+            more | {"TS": 64.0} | OF_KIND,
+        )
+        for name in ("Spectral_Index", "photon_index", "index")
+        for more in ({}, {"beta": 0.1, "beta_err": 0.05})
+    ),
+    (
+        {"TS": 64.0, "SpectrumType": KINDS, "index": 3.5, "Unc_index": 0.1, "PowerLaw_Index": 2.2},
+        {"TS": 64.0, "PL_Index": [2.2] * 5} | {name: OF_KIND[name] for name in ("LP_Index", "Unc_LP_Index")},
+    ),
+    *(
+        (
+            {"LP_beta": 0.35, "Unc_LP_beta": 0.06, name: 2.36, f"{name}_err": 0.1},
+            {"LP_beta": 0.35, "Unc_LP_beta": 0.06, f"{kind}_Index": 2.36, f"Unc_{kind}_Index": 0.1},
+            {"PL_Index": name, "Unc_PL_Index": f"{name}_err"} if said else {},
+        )
+        for name, kind, said in (
+            ("PL_Index", "PL", False),
+            ("powerlaw_index", "PL", False),
+            ("slope", "PL", True),
+            ("index", "PL", True),
+            ("photon_index", "LP", False),
+            ("gamma", "LP", False),
+        )
+    ),
+    (ROW | {"SpectrumType": "PowerLaw", "s": 0.1}, ROW | {"Unc_PL_Index": 0.1}, {"Unc_PL_Index": "s"}),
+    (
+        PARAMETERS,
+        {"TS": 64.0, "pivot_energy": 1e3, "PL_Index": [GAP, 2.1], "Unc_PL_Index": [GAP, 0.2]}
+        | {"LP_Index": [2.3, GAP], "Unc_LP_Index": [0.1, GAP], "LP_beta": [0.2, GAP], "Unc_LP_beta": [0.05, GAP]},
+    ),
+    # tests in place of significances; that of curvature may follow from the curvature
+    (CURVED | {"delta_ts": 9.0}, CURVED | {"LP_SigCurv": 3.0}),
+    *(
+        (SHAPE | {name: given, test: [50.0, 49.0, GAP, GAP]}, SHAPE | {ours: [8.0, 7.0, 9.0, last]})
+        for name, ours, test, given, last in (
+            ("sqrt_ts", "Signif_Avg", "test_statistic", ["8", "", "9", "nan"], GAP),
+            ("LP_SigCurv", "LP_SigCurv", "ts_curv", [8.0, GAP, 9.0, GAP], 5.0),
+            ("sigcurv", "LP_SigCurv", "delta_TS", [8.0, -9.0, 9.0, GAP], 5.0),
+        )
+    ),
+    # bands
+    *(
+        (ROW | LOWER | {form.format(k): ERRORS[f"Unc_Flux_Band_{k}"] for k in range(1, 9)}, IN_BANDS)
+        for form in ("unc_Flux_Band_{}", "flux_band_{}_err", "FLUX_BAND_ERR_{}", "e_Flux_Band_{}")
+    ),
+    (ROW | OWN, IN_BANDS, dict(zip((*BANDS, *(name.lower() for name in ERRORS)), OWN, strict=True))),
+    *(pair for there in ({2, 3, 4, 5, 6, 7}, {1, 2, 3, 4, 5}, {3}, {1, 2, 3, 4, 5, 8}) for pair in in_bands(there)),
+]
+
+
+@pytest.mark.parametrize("case", SAME)
+@pytest.mark.filterwarnings("ignore::fermiclass.catalog.CatalogWarning")
+def test_the_same_sources_in_two_forms(case):
+    given, plain, *columns = case
+    found, expected = read_sources(given, *columns), read_sources(plain)
+    assert found.in_doubt.tolist() == expected.in_doubt.tolist()
+    if plain is ROWS:
+        assert found.names.tolist() == ["a", "b"]
+    assert_same(found, expected)
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0])
+def test_limits_of_bands_beside_values_do_not_count(limit):
+    catalog = read_sources(IN_BANDS | {"Flux_Band_UL": np.full(8, limit)})
+    assert not catalog.in_doubt.any()
+    np.testing.assert_array_equal(catalog.table["Flux_Band"], [IN_BANDS["Flux_Band"]])
+
+
+@pytest.mark.parametrize("ending", [".csv", ".ecsv", ".vot", ".parquet", ".fits"])
+def test_files_of_every_format(ending, tmp_path):
+    """In any HDU and any case, and with any minus."""
+    table = Table([{name.upper(): entry for name, entry in ROW.items()}] * 2)
+    if ending == ".csv":
+        table = Table([{name: str(entry).replace("-", "−") for name, entry in ROW.items()}] * 2)
+    write_table(table, tmp_path / f"mine{ending}")
+    if ending == ".fits":
+        other = fits.BinTableHDU.from_columns([fits.Column("ENERGY", "D", array=[1.0])])
+        hdus = fits.HDUList([fits.PrimaryHDU(), other, fits.table_to_hdu(table)])
+        hdus.writeto(tmp_path / "mine.fits", overwrite=True)
+    assert_same(read_sources(tmp_path / f"mine{ending}"), read_sources([ROW] * 2))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [None, [ROW, 1.0], TABLE[0], [*TABLE], TABLE.as_array(), FRAME.iloc[0], FRAME.itertuples(), {"a": ROW, "b": ROW}],
+)
+def test_objects_that_are_no_sources_are_refused(odd):
+    with pytest.raises(CatalogError, match=r"a source is a .*, expected a file, a table"):
+        read_sources(odd)
+
+
+def test_sources_that_do_not_fit_together_are_refused():
+    for other, message in (
+        ({"Flux1000": 1e-9}, "Flux1000 and flux1000 for the same quantity"),
+        ({"pivot_energy": 2 * u.GeV}, "units of pivot_energy do not fit each other"),
+    ):
+        with pytest.raises(CatalogError, match=message):
+            read_sources([ROW, {"TS": 64.0} | other])
+    with pytest.raises(CatalogError, match="different lengths"):
+        read_sources({"name": ["a", "b"], "PL_Index": [2.0]})
+    with pytest.raises(CatalogError, match="bands count from 1"):
+        read_sources(ROW | {f"flux_band_{k}": 1e-9 for k in range(8)})
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -99,95 +322,45 @@ def assert_same(found, expected):
         {"INDEX": ["0", "1", "2"]},
         {"Gamma": [9.3, 8.4, 4.0]},
         {"gamma": [10.0, 12.0, 30.0], "gamma_err": [1.0, 2.0, 3.0]},
-        {"gamma": [2.2 * u.deg, 2.3 * u.deg, 2.4 * u.deg]},
+        {"gamma": [2.2, 2.3, 2.4] * u.deg},
         {"scale": [1.0, 1.0, 1.0], "scale_err": [0.1, 0.1, 0.1]},
         {"Eb": [0.1, 0.3, 0.2]},
         {"reference": ["Ajello+2020", "", "this work"]},
         {"reference": [2009, 2020, 2023]},
-        {"gamma": ["low", "high", "high"], "e0": [np.nan, np.nan, np.nan]},
+        {"gamma": ["low", "high", "high"], "e0": [GAP] * 3},
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*PL_Index is 0")
 def test_what_may_be_something_else_is_not_known(other):
     """Numbers of rows, a factor, a colour excess or a paper change nothing, and are named."""
-    row = {name: entry for name, entry in ROW.items() if name != "Eb"}
-    rows = [row | {name: entries[k] for name, entries in other.items()} for k in range(3)]
-    catalog = read_sources(rows)
-    assert_same(catalog, read_sources([row] * 3))
+    catalog = read_sources(CURVED | {"TS": [64.0] * 3} | other)
+    assert_same(catalog, read_sources(CURVED | {"TS": [64.0] * 3}))
     assert all(name in catalog.notes[-1] for name in other)
     name = next(iter(other))
     if name in ("Gamma", "index"):  # one says what it is
-        assert "PL_Index" in read_sources(rows, {"PL_Index": name}).table.colnames
+        assert "PL_Index" in read_sources(other, {"PL_Index": name}).table.colnames
 
 
-@pytest.mark.parametrize(
-    ("other", "plain"),
-    [
-        ({"index": [2.0, 3.0], "index_err": [0.1, 0.1]}, {"PL_Index": [2.0, 3.0], "Unc_PL_Index": [0.1, 0.1]}),
-        ({"index": [0, 1], "photon_index": [2, 3]}, {"PL_Index": [2.0, 3.0]}),
-        ({"gamma": ["2.31", "1.9"]}, {"PL_Index": [2.31, 1.9]}),
-        ({"gamma": [2.31, -999.0]}, {"PL_Index": [2.31, np.nan]}),
-        ({"E0": [2000.0, 3000.0]}, {"reference_energy": [2000.0, 3000.0]}),
-        ({"scale": [2.0 * u.GeV, 3.0 * u.GeV]}, {"reference_energy": [2000.0, 3000.0]}),
-        ({"e_ref": [2e6 * u.keV, 3e6 * u.keV]}, {"reference_energy": [2000.0, 3000.0]}),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:.*(converted|for missing values)")
-def test_what_is_confirmed_is_known(other, plain):
-    """By its error, its values, its unit, or beside a log-parabola."""
-    row = {name: entry for name, entry in ROW.items() if name != "Eb"}
-    found, expected = (
-        read_sources([row | {name: entries[k] for name, entries in each.items()} for k in range(2)])
-        for each in (other, plain)
-    )
-    assert_same(found, expected)
-
-
-PLACE = {"ra": [83.63, 300.0, 1.0], "dec": [22.0, -0.5, 1.0]}
-ON_SKY = SkyCoord(PLACE["ra"] * u.deg, PLACE["dec"] * u.deg)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"ra": [" 83.63", "300.0 ", "   1e0"], "dec": ["22", " −0.5", "+1.0  "]},
-        {"ra": [83.63, -60.0, 1.0], "dec": PLACE["dec"]},
-        {"ra": ["83.63", "-60.0", "−359"], "dec": PLACE["dec"]},
-        {"ra": ["5:34:31.2", "20 00 00", " 00:04:00 "], "dec": ["+22:00:00", "-00 30 00", "1:0:0"]},
-        {"ra": ["5h34m31.2s", "20h00m00s", "0h4m"], "dec": ["+22d00m00s", "-0d30m00s", "1°"]},
-        {"ra": ["83d37m48s", "300d", "1.0d"], "dec": ["22", "-0.5", "1"]},
-        {"GLON": ON_SKY.galactic.l.deg - 180.0 - 180.0, "GLAT": ON_SKY.galactic.b.deg.astype(str)},
-        {"Position": list(ON_SKY)},
-        {"coord": list(ON_SKY.galactic)},
-        {"skycoord": list(ON_SKY.fk5)},
-    ],
-)
-def test_positions_in_any_form(other):
-    rows, plain = ([ROW | {"r95": 0.1} for _ in range(3)] for _ in range(2))
-    for row, right, k in zip(rows, plain, range(3), strict=True):
-        del row["ra"], row["dec"]
-        row |= {name: entries[k] for name, entries in other.items()}
-        right |= {name: entries[k] for name, entries in PLACE.items()}
-    expected = columns_of(read_sources(plain))
-    for name in ("RAJ2000", "DEJ2000", "GLON", "GLAT"):
-        np.testing.assert_allclose(read_sources(rows).table[name], expected[name], atol=1e-7)
-
-
-def test_a_table_with_sky_coordinates():
-    """The table stays as it is; a column of right ascensions counts first."""
-    table = Table({"TS": [64.0] * 3, "PL_Index": [2.2] * 3, "position": ON_SKY})
-    assert_same(read_sources(table), read_sources(table.to_pandas().assign(position=list(ON_SKY))))
-    assert table.colnames == ["TS", "PL_Index", "position"]
-    np.testing.assert_allclose(read_sources(table).table["RAJ2000"], PLACE["ra"])
-    table["ra"], table["dec"] = [1.0] * 3, [2.0] * 3
-    assert np.all(read_sources(table).table["RAJ2000"] == 1.0)
-    assert "position" in read_sources(table).notes[-1]
-    with_unit = Table({"ra": ["5.5", "1"], "dec": ["1", "2"], "PL_Index": [2.2] * 2})
-    with_unit["ra"].unit = "hourangle"
-    with_unit["r95"] = Table.Column(["6", "3"], unit="arcmin")
+def test_units_are_converted_and_missing_ones_stated():
+    with pytest.warns(CatalogWarning, match="converted"):
+        catalog = read_sources(ROW | {"pivot_energy": 2.0 * u.GeV})
+    assert any("flux1000, taken as ph cm-2 s-1" in note for note in catalog.notes)
+    table = Table({"ra": ["5.5", "1"], "dec": ["1", "2"], "PL_Index": [2.2] * 2, "r95": ["6", "3"]})
+    table["ra"].unit, table["r95"].unit = "hourangle", "arcmin"
     with pytest.warns(CatalogWarning, match="converted to deg"):
-        found = read_sources(with_unit).table
+        found = read_sources(table).table
     np.testing.assert_allclose([found["RAJ2000"], found["Conf_95_SemiMajor"]], [[82.5, 15.0], [0.1, 0.05]])
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"), [("TS", -8888.0), ("delta_TS", -8888.0), ("reference_energy", 1e-3), ("cov_alpha_beta", 1e4)]
+)
+def test_implausible_quantities_are_not_known(name, entry):
+    rows = [ROW | {"pivot_energy": 2000.0, name: GAP}] * 2
+    with pytest.warns(CatalogWarning, match=f"{name}.* implausible"):
+        catalog = read_sources([rows[0] | {name: entry}, rows[1]])
+    assert catalog.in_doubt.tolist() == [True, False]
+    assert_same(catalog, read_sources(rows))
 
 
 @pytest.mark.parametrize(
@@ -198,78 +371,10 @@ def test_positions_that_are_no_angles_are_refused(ra):
         read_sources([ROW | {"ra": each} for each in ra])
 
 
-@pytest.mark.parametrize("order", [1, -1])
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [("Unc_Flux1000", "Flux1000_err"), ("flux1000_err", "e_flux1000"), ("FLUX1000_ERROR", "D_Flux1000")],
-)
-def test_a_second_error_or_limit_replaces_nothing(first, second, order):
-    """It keeps its own name, and is named as not known."""
-    row = {"name": "mine", "TS": 64.0, "Flux1000": 1e-9, "PL_Index": 2.2} | {f"other{k}": 1.0 for k in range(9)}
-    more = {first: 1e-10, second: 3e-9}
-    catalog = read_sources(dict([*row.items(), *list(more.items())[::order]]))
-    assert_same(catalog, read_sources(row | {"Unc_Flux1000": 1e-10}))
-    assert value(catalog, second) == 3e-9
-    assert second in catalog.notes[-1]
-
-
-def test_the_first_limit_counts():
-    row = {"TS": 64.0, "Flux1000": np.nan, "Flux1000_UL": 1e-10, "PL_Index": 2.2}
-    assert_same(read_sources(row | {"flux1000_ul95": 1e-8}), read_sources(row))
-
-
-@pytest.mark.parametrize("name", ["Spectral_Index", "photon_index", "index"])
-def test_the_index_is_that_of_the_type_of_the_spectrum(name):
-    """An index with a cut-off is neither."""
-    kinds = ["PLSuperExpCutoff", "PowerLaw", "LogParabola ", "powerlaw", ""]
-    rows = [{"TS": 64.0, "SpectrumType": kind, name: 1.5 + k, f"Unc_{name}": 0.1} for k, kind in enumerate(kinds)]
-    gap = np.nan
-    expected = {"PL_Index": [gap, 2.5, gap, 4.5, gap], "LP_Index": [gap, gap, 3.5, gap, gap]}
-    for more in ({}, {"beta": 0.1, "beta_err": 0.05}):
-        catalog = read_sources([row | more for row in rows])
-        for index, values in expected.items():
-            np.testing.assert_allclose(catalog.table[index], values)
-            np.testing.assert_array_equal(np.isnan(catalog.table[f"Unc_{index}"]), np.isnan(values))
-    own = read_sources([row | {"PowerLaw_Index": 2.2} for row in rows])
-    np.testing.assert_allclose(own.table["PL_Index"], 2.2)
-    assert np.isnan(own.table["Unc_PL_Index"]).all()
-    np.testing.assert_allclose(own.table["LP_Index"], expected["LP_Index"])
-
-
-@pytest.mark.parametrize(
-    ("name", "columns", "stays"),
-    [
-        ("PL_Index", {}, True),
-        ("powerlaw_index", {}, True),
-        ("slope", {"PL_Index": "slope"}, True),
-        ("index", {"PL_Index": "index"}, True),
-        ("photon_index", {}, False),
-        ("gamma", {}, False),
-    ],
-)
-def test_only_an_index_of_a_general_name_is_that_of_a_curved_spectrum(name, columns, stays):
-    row = {"TS": 64.0, name: 2.36, f"{name}_err": 0.1, "LP_beta": 0.35, "Unc_LP_beta": 0.06}
-    index = "PL_Index" if stays else "LP_Index"
-    plain = {"TS": 64.0, index: 2.36, f"Unc_{index}": 0.1, "LP_beta": 0.35, "Unc_LP_beta": 0.06}
-    columns = columns | {f"Unc_{ours}": f"{theirs}_err" for ours, theirs in columns.items()}
-    assert_same(read_sources(row, columns), read_sources(plain))
-
-
 @pytest.mark.parametrize("name", ["Eb", "TS", "delta_ts", "cov_alpha_beta"])
 def test_the_unit_of_a_time_is_refused(name):
     with pytest.raises(CatalogError, match="is in s, expected"):
         read_sources(ROW | {name: ROW.get(name, 0.1) * u.s})
-
-
-@pytest.mark.parametrize(
-    ("name", "entry"), [("TS", -8888.0), ("delta_TS", -8888.0), ("reference_energy", 1e-3), ("cov_alpha_beta", 1e4)]
-)
-def test_implausible_quantities_are_not_known(name, entry):
-    rows = [ROW | {"pivot_energy": 2000.0, name: np.nan}] * 2
-    with pytest.warns(CatalogWarning, match=f"{name}.* implausible"):
-        catalog = read_sources([rows[0] | {name: entry}, rows[1]])
-    assert catalog.in_doubt.tolist() == [True, False]
-    assert_same(catalog, read_sources(rows))
 
 
 @pytest.mark.parametrize("mark", [0.0, -1.0, -9.0, -999.0, 9999.0, 1e20, -1e30])
@@ -289,20 +394,13 @@ def test_a_number_that_stands_for_none_is_a_blank(name, mark, rng):
         assert not found.in_doubt.any()
 
 
-@pytest.mark.parametrize(
-    ("name", "entry"), [("LP_beta", -0.9), ("ra", 99.0), ("dec", -9.0), ("TS", 99.0), ("TS", 999.0)]
-)
+@pytest.mark.parametrize(("name", "entry"), [("beta", -0.9), ("ra", 99.0), ("dec", -9.0), ("TS", 99.0), ("TS", 999.0)])
 def test_a_number_that_may_be_a_value_is_one(name, entry):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = read_sources([ROW | {"GLON": np.nan, name: entry}, ROW])
-    of = {"ra": "RAJ2000", "dec": "DEJ2000"}.get(name, name)
+    of = {"ra": "RAJ2000", "dec": "DEJ2000", "beta": "LP_beta"}.get(name, name)
     assert value(found, "Signif_Avg" if of == "TS" else of) == pytest.approx(np.sqrt(entry) if of == "TS" else entry)
-
-
-def test_an_error_without_its_index():
-    columns = {"Unc_PL_Index": "sigma"}
-    assert np.isfinite(value(read_sources(ROW | {"SpectrumType": "PowerLaw", "sigma": 0.1}, columns), "Unc_PL_Index"))
 
 
 @pytest.mark.parametrize("name", ["gamma", "index"])
@@ -326,49 +424,6 @@ def test_the_index_moves_to_the_pivot_energy_with_its_covariance(rng):
 @pytest.fixture
 def rng():
     return np.random.default_rng(1)
-
-
-def test_curvature_from_its_test():
-    assert value(read_sources(ROW | {"delta_ts": 9.0}), "LP_SigCurv") == 3.0
-
-
-@pytest.mark.parametrize(
-    ("given", "test", "plain", "expected"),
-    [
-        ("Signif_Avg", "TS", [8.0, np.nan, 9.0, np.nan], [8.0, 7.0, 9.0, np.nan]),
-        ("sqrt_ts", "test_statistic", ["8", "", "9", "nan"], [8.0, 7.0, 9.0, np.nan]),
-        ("LP_SigCurv", "ts_curv", [8.0, np.nan, 9.0, np.nan], [8.0, 7.0, 9.0, 2.0]),  # the last is |β| / σ
-        ("sigcurv", "delta_TS", [8.0, -9.0, 9.0, np.nan], [8.0, 7.0, 9.0, 2.0]),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:.*for missing values")
-def test_a_test_statistic_fills_empty_rows(given, test, plain, expected):
-    row = {name: entry for name, entry in ROW.items() if name != "TS"} | {"pl_index": 2.2}
-    rows = [row | {given: each, test: ts} for each, ts in zip(plain, [50.0, 49.0, np.nan, np.nan], strict=True)]
-    name = "LP_SigCurv" if "curv" in given.lower() else "Signif_Avg"
-    np.testing.assert_allclose(read_sources(rows).table[name], expected)
-
-
-def test_parameters_as_fermipy_lists_them():
-    """Its sources are rows of a FITS table, with parameters in the order of the model, and indices below 0."""
-    common = {"name": ["a", "b"], "ts": [100.0, 25.0], "flux1000": [1e-9, 1e-9]}
-    table = Table(
-        common
-        | {"SpectrumType": ["LogParabola", "PowerLaw"], "pivot_energy": [1000.0, 1000.0]}
-        | {"param_values": [[1e-12, 2.3, 0.2, 1000.0], [1e-12, -2.1, 1000.0, np.nan]]}
-        | {"param_errors": [[1e-13, 0.1, 0.05, np.nan], [1e-13, 0.2, np.nan, np.nan]]}
-    )
-    catalog = read_sources(table)
-    np.testing.assert_allclose(catalog.table["LP_Index"], [2.3, np.nan])
-    np.testing.assert_allclose(catalog.table["Unc_LP_beta"], [0.05, np.nan])
-    np.testing.assert_allclose(catalog.table["PL_Index"], [np.nan, 2.1])
-    np.testing.assert_allclose(catalog.table["Signif_Avg"], [10.0, 5.0])
-
-
-def test_what_gammapy_has_masked_is_not_given():
-    catalog = read_sources([ROW | {"CLASS1": "--", "beta_err": np.ma.masked}, ROW | {"CLASS1": "bcu"}])
-    assert catalog.classes.tolist() == ["", "bcu"]
-    np.testing.assert_allclose(catalog.table["Unc_LP_beta"], [np.nan, ROW["beta_err"]])
 
 
 @pytest.mark.parametrize("name", ["class", "CLASS1"])
@@ -480,14 +535,6 @@ def test_a_limit_beside_a_value_does_not_count(name, limit):
     assert alone.in_doubt.all() == (limit > 0.0)
 
 
-@pytest.mark.parametrize("limit", [0.0, -1.0])
-def test_limits_of_bands_beside_values_do_not_count(limit):
-    bands = {"Flux_Band": np.full(8, 1e-10), "Unc_Flux_Band": np.full(8, 1e-11)}
-    catalog = read_sources(ROW | bands | {"Flux_Band_UL": np.full(8, limit)})
-    assert not catalog.in_doubt.any()
-    np.testing.assert_array_equal(catalog.table["Flux_Band"], [bands["Flux_Band"]])
-
-
 def test_1fhl_is_refused_as_the_others():
     row = {"Signif_Avg": 6.2, "Spectral_Index": 2.9, "Flux": 5e-11}
     hard = [{"Source_Name": "1FHL J0102.3+0405"}, {"name": "3fhlJ0102.3+0405"}, {"name": "x", "Flux10_30GeV": 4e-11}]
@@ -526,37 +573,6 @@ def test_bands_with_one_error_and_limits(tmp_path):
         read_sources(ROW | {name: data[:5] for name, data in columns.items()})
 
 
-BANDS = {f"Flux_Band_{k}": 10.0 ** (-8 - 0.5 * k) for k in range(1, 9)}
-ERRORS = {f"Unc_{name}": 0.2 * flux for name, flux in BANDS.items()}
-
-
-def test_bands_of_any_spelling_are_those_of_the_catalogue():
-    """Also by `columns`; an empty column of a CSV is a band that is not known."""
-    plain = read_sources(ROW | {"Flux_Band": [*BANDS.values()], "Unc_Flux_Band": [*ERRORS.values()]})
-    own = {f"x{k}": flux for k, flux in enumerate((*BANDS.values(), *ERRORS.values()))}
-    columns = dict(zip((*BANDS, *(name.lower() for name in ERRORS)), own, strict=True))
-    assert_same(read_sources(ROW | own, columns), plain)
-    for form in ("unc_Flux_Band_{}", "flux_band_{}_err", "FLUX_BAND_ERR_{}", "e_Flux_Band_{}"):
-        errors = {form.format(k): error for k, error in enumerate(ERRORS.values(), start=1)}
-        assert_same(read_sources(ROW | {name.lower(): flux for name, flux in BANDS.items()} | errors), plain)
-    both = dict(zip((f"Unc_Flux_Band_{k}" for k in range(1, 17)), np.ravel(plain.table["Unc_Flux_Band"]), strict=True))
-    assert_same(read_sources(ROW | BANDS | both), plain)  # as of `Catalog.to_pandas`
-
-
-@pytest.mark.parametrize("there", [{2, 3, 4, 5, 6, 7}, {1, 2, 3, 4, 5}, {3}, {1, 2, 3, 4, 5, 8}])
-@pytest.mark.filterwarnings("ignore:bands 1 to 5")
-def test_bands_that_are_not_given_are_not_known(there):
-    expected = read_sources(ROW | BANDS | ERRORS).table["Flux_Band"].copy()
-    expected[:, [k - 1 for k in range(1, 9) if k not in there]] = np.nan
-    some = {name: flux for name, flux in (BANDS | ERRORS).items() if int(name[-1]) in there}
-    gaps = dict.fromkeys(BANDS | ERRORS, "") | {name: str(flux) for name, flux in some.items()}
-    for row in (some, gaps):
-        np.testing.assert_array_equal(read_sources(ROW | row).table["Flux_Band"], expected)
-    limits = {f"flux_band_ul_{k}": 1e-9 for k in range(1, 9) if k not in there}
-    measured = read_sources(ROW | some | limits).table["Flux_Band"]
-    np.testing.assert_allclose(measured, np.where(np.isnan(expected), 5e-10, expected))
-
-
 def test_a_name_that_is_no_column_is_refused_with_the_nearest():
     for side, near in (("Foo", "Known are"), ("Flux100", "Near it are Flux1000"), ("LP_Idx", "LP_Index")):
         with pytest.raises(CatalogError, match=f"{side} is no column of the catalogue.*{near}"):
@@ -581,41 +597,10 @@ def test_what_is_said_and_not_used_is_a_warning(more, columns):
         read_sources(row, columns)
 
 
-BANDS_OF_TWO = {"Flux_Band": np.outer([1e-9, 2e-9], np.ones(8))}
-
-
-class Polars:
-    """What is used of a frame of polars."""
-
-    def __init__(self, frame):
-        self.columns, self.frame = list(frame), frame
-
-    def to_dict(self, as_series):
-        assert not as_series
-        return self.frame.to_dict("list")
-
-
 @pytest.mark.parametrize("name", ["name", "ra", "TS", "alpha", "beta_err", "flux1000"])
 def test_several_values_of_one_source_are_refused(name):
     with pytest.raises(CatalogError, match=f"several values for each source in {name}"):
         read_sources(Table({x: [[entry, entry]] if x == name else [entry] for x, entry in ROW.items()}))
-
-
-def test_a_place_is_known_from_either_pair():
-    """Row by row, in tables and in lists of rows."""
-    at = SkyCoord([10.0, 200.0], [20.0, -30.0], unit="deg")
-    equatorial = {"ra": at.ra.deg, "dec": at.dec.deg}
-    galactic = {"glon": at.galactic.l.deg, "glat": at.galactic.b.deg}
-    plain = read_sources(Table({"PL_Index": [2.2, 2.3]} | equatorial))
-    first, second = np.array([True, False]), np.array([False, True])
-    gaps = {name: np.where(first, x, np.nan) for name, x in equatorial.items()}
-    gaps |= {name: np.where(second, x, np.nan) for name, x in galactic.items()}
-    rows = [{"PL_Index": 2.2, "ra": 10.0, "dec": 20.0}, {"PL_Index": 2.3} | {x: y[1] for x, y in galactic.items()}]
-    for form in (Table({"PL_Index": [2.2, 2.3]} | gaps), rows, Table({"PL_Index": [2.2, 2.3]} | galactic)):
-        found = read_sources(form)
-        for name in ("RAJ2000", "DEJ2000", "GLON", "GLAT"):
-            np.testing.assert_allclose(found.table[name], plain.table[name], rtol=1e-9)
-            assert found.table[name].unit == "deg"
 
 
 def test_places_that_contradict_each_other_are_refused():
@@ -636,69 +621,10 @@ def test_a_release_without_its_classes_is_that_release(dr4):
         read_catalog(table)
 
 
-@pytest.mark.parametrize("mark", ["NA", "null", "-", "*", "None"])
-def test_a_place_without_numbers_is_empty(mark):
-    table = read_sources([ROW | {"ra": "83.6", "dec": "22"}, ROW | {"ra": mark, "dec": mark}]).table
-    np.testing.assert_array_equal(table["RAJ2000"], [83.6, np.nan])
-
-
-@pytest.mark.parametrize(("name", "limit"), [("Energy_Flux100", "energy_flux100_ul"), ("eflux100", "eflux100_ul95")])
-def test_an_error_without_a_unit_has_that_of_its_value(name, limit):
-    plain = read_sources(ROW | {"Energy_Flux100": 1e-11, "Unc_Energy_Flux100": 1e-12, "Energy_Flux100_UL": 3e-11})
-    with pytest.warns(CatalogWarning, match="converted"):
-        found = read_sources(ROW | {name: 1e-14 * u.Unit("W m-2"), f"{name}_err": 1e-15, limit: 3e-14})
-    assert_same(found, plain)
-
-
-def test_a_name_as_in_the_catalogue_goes_before_another_case():
-    assert value(read_sources(ROW | {"FLUX1000": 5e-9, "Flux1000": 2e-9}), "Flux1000") == 2e-9
-
-
 @pytest.mark.parametrize("bins", [float("nan"), float("inf"), "12", 1, 2.5])
 def test_bins_that_are_no_number_are_refused(bins):
     with pytest.raises(CatalogError, match="no number of time bins"):
         read_sources(ROW, variability_bins=bins)
-
-
-def test_sources_in_any_form_are_the_same():
-    """Each of a list becomes columns of the catalogue on its own; others beside it do not count."""
-    rows = [
-        ROW | {"name": name, "flux1000": flux, "Flux_Band": np.full(8, flux)}
-        for name, flux in (("a", 1e-9), ("b", 2e-9))
-    ]
-    plain = read_sources(rows)
-    table = Table(rows)
-    table.add_index("name")
-    frame = plain.to_pandas()
-    forms = [table, [*table], {row["name"]: row for row in rows}]
-    forms += [{"sources": forms[2]}, {name: table[name].data for name in table.colnames}, table.as_array()]
-    forms += [[*table.as_array()], [rows[0], table[1]], [table.loc["a"], rows[1]]]
-    forms += [frame, [each for _, each in frame.iterrows()], [*frame.itertuples()]]
-    forms += [[rows[0] | {"covar": np.eye(2)}, rows[1] | {"covar": [[1], [2, 3]]}]]
-    forms += [[table[:1], table[1:]], [frame[:1], frame[1:]], {row["name"]: row for row in table}]
-    forms += [frame.rename(columns={"Source_Name": "name"}).set_index("name"), Polars(frame), frame.to_dict()]
-    forms += [{name: np.asarray(table[name])[:, None] for name in table.colnames if name != "Flux_Band"} | BANDS_OF_TWO]
-    for form in forms:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*not read")
-            found = read_sources(form)
-        assert found.names.tolist() == ["a", "b"]
-        assert_same(found, plain)
-    for one in (table[1], table.loc["b"], frame.iloc[1], table.as_array()[1], next(frame[1:].itertuples())):
-        assert_same(read_sources(one), plain[1:])
-    different = [{"name": "c", "PL_Index": 2.0, "pivot_energy": 2.0 * u.GeV}, rows[0], {"ra": "05:34:32", "dec": "22"}]
-    with pytest.warns(CatalogWarning, match="converted"):
-        mixed = read_sources(different)
-    with pytest.warns(CatalogWarning, match="converted"):
-        same = read_sources({"name": ["a", "b"], "PL_Index": 2.0, "pivot_energy": [1 * u.GeV, 2 * u.GeV]}).table
-    assert mixed.names.tolist() == ["c", "a", "row 3"]
-    np.testing.assert_allclose(mixed.table["Pivot_Energy"], [2000.0, 1000.0, np.nan])
-    np.testing.assert_allclose(mixed.table["PL_Index"], [2.0, np.nan, np.nan])
-    np.testing.assert_array_equal([same["PL_Index"], same["Pivot_Energy"]], [[2.0, 2.0], [1000.0, 2000.0]])
-    with pytest.raises(CatalogError, match="bands count from 1"):
-        read_sources(ROW | {f"flux_band_{k}": 1e-9 for k in range(8)})
-    with pytest.raises(CatalogError, match="different lengths"):
-        read_sources({"name": ["a", "b"], "PL_Index": [2.0]})
 
 
 @pytest.mark.parametrize("release", ["3FGL", "4FGL-DR1", "4FGL-DR4"])
@@ -815,35 +741,3 @@ def test_radians_without_a_unit_are_refused():
     table["ra"].unit = table["dec"].unit = "rad"
     with pytest.warns(CatalogWarning, match="converted to deg"):
         np.testing.assert_allclose(read_sources(table).column("RAJ2000"), places.ra.deg)
-
-
-@pytest.mark.parametrize("levels", [["name"], ["name", "ra"], [None]])
-def test_the_index_of_a_frame_has_names(levels):
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame([ROW | {"name": name} for name in "abc"])
-    indexed = frame.set_index(levels) if levels[0] else frame.set_index("name").rename_axis(None)
-    assert_same(read_sources(indexed), read_sources(frame))
-    assert read_sources(indexed).names.tolist() == ["a", "b", "c"]
-    assert list(indexed.index.names) == levels
-
-
-def test_a_minus_of_any_kind(tmp_path):
-    (tmp_path / "mine.csv").write_text("name,ra,dec,TS,flux1000,LP_beta\na,10,−20.5,50,2e−9,−0.1\n", encoding="utf-8")
-    catalog = read_sources(tmp_path / "mine.csv")
-    assert [catalog.column(name)[0] for name in ("DEJ2000", "Flux1000", "LP_beta")] == [-20.5, 2e-9, -0.1]
-
-
-@pytest.mark.parametrize("form", ["{} ({})", "{} [{}]", "{}({}) "])
-@pytest.mark.filterwarnings("ignore:.*(converted to|unknown unit)")
-def test_units_in_names_of_columns(form):
-    """A unit in a name is that of the column; a name that the user says, and what is no unit, stay."""
-    row = {"name": "mine", "RA": 83.6, "dec": 22.0, "TS": 64.0, "flux1000": 1e-9, "flux1000_err": 1e-10}
-    units = {"RA": ("J2000", 83.6), "dec": ("rad", np.radians(22.0)), "flux1000": ("1e-9 ph cm-2 s-1", 1.0)}
-    named = {form.format(name, unit): x for name, (unit, x) in units.items()}
-    found = read_sources({"name": "mine", "TS": 64.0, "flux1000_err": 0.1} | named)
-    assert_same(found, read_sources(row))
-    said = form.format("flux1000", "ph cm-2 s-1")
-    assert_same(
-        read_sources({"TS": 64.0, said: 1e-9}, {"Flux1000": said}), read_sources({"TS": 64.0, "flux1000": 1e-9})
-    )
-    assert np.isnan(read_sources({"TS": 64.0, form.format("alpha", "J2000"): 83.6}).column("LP_Index")[0])

@@ -15,7 +15,7 @@ from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, load
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.cli.folders import read_folder
 from fermiclass.errors import ModelFolderError, OutputError
-from fermiclass.io.model_folder import CATALOGUE, FORMAT_VERSION, check_model_folder_writable, read_model_folder
+from fermiclass.io.model_folder import CATALOGUE, FORMAT_VERSION, check_model_folder_writable
 from fermiclass.labelling.associations import SelectionPrior
 from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.settings import InputOptions, TrainingOptions
@@ -140,11 +140,11 @@ def test_a_classifier_alone_comes_back(kernel, tmp_path):
         read_folder(tmp_path / "model", CATALOGUE)
 
 
-@pytest.mark.parametrize("likelihood", ["gaussian", "ordinal"])
+@pytest.mark.parametrize("likelihood", ["gaussian", "bernoulli"])
 def test_a_regressor_comes_back(likelihood, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"u": rng.normal(size=50), "Unc_u": 0.1, "v": rng.normal(size=50)})
-    y = np.digitize(frame["u"], [-1.0, 0.0, 1.0]).astype(float)
+    y = (frame["u"] > 0).astype(float)
     regressor = NIMGPRegressor(likelihood=likelihood, steps=5, num_inducing=5, num_draws=16).fit(frame, y)
     save_model(regressor, tmp_path / "model")
     back = load_model(tmp_path / "model")
@@ -287,46 +287,20 @@ def no_array(name):
 #: What is done to a folder, and a word of the message: all that could give other labels without a word.
 DAMAGE = {
     "no config": (lambda folder: (folder / "config.json").unlink(), "is not a model folder"),
+    "weights of another model": (lambda folder: (folder / "weights.npz").write_bytes(b""), "of different models"),
     "other version": (config(format_version=FORMAT_VERSION - 1), f"version {FORMAT_VERSION - 1}"),
     "another kind": (config(kind="rows"), "features"),
     "missing entry": (without("model", "recipe"), "recipe"),
     "NaN": (array("weights/posterior.q_mu", lambda a: a * np.nan), "q_mu"),
-    "single precision": (array("domain/X", np.float32), "domain/X"),
     "unknown weight": (array("weights/odd", lambda a: np.ones(2)), "odd"),
     "missing array": (no_array("domain/X"), "domain/X"),
     "shape of weights": (array("weights/posterior.q_mu", lambda a: a[:, 1:]), "q_mu"),
-    "another number of classes": (array("weights/posterior.Z", lambda a: a[1:]), "is damaged"),
     "shape of domain": (array("domain/covariance", lambda a: a[1:]), "domain"),
-    "negative kernel variance": (array("weights/kernel.kernels[0].variance", lambda a: -a), "variance"),
     "fewer features": (inside("model", "recipe", features="LP_Index"), "imputes"),
-    "classes of another model": (config(classes=["a", "b", "c"]), "classes"),
     "classes exchanged": (config(classes=["fsrq", "bll", "psr"]), "classes"),
-    "unknown grouping": (inside("model", "recipe", classes="bll,blz,psr"), "'blz' is not a class of the catalogue"),
-    "imputation": (without("model", "imputation", "ln_significance"), "ln_significance"),
     "unknown parameter": (inside("estimator", colour="red"), "colour"),
-    "odd selection": (inside("model", "selection", odd=-1.0), "odd"),
-    "text as median": (inside("model", "imputation", "features", 0, median="0"), "median='0'"),
-    "NaN in the imputation": (inside("model", "imputation", "features", 0, high=np.nan), "high=nan"),
-    "variance": (inside("model", "imputation", "features", 0, variance=-1.0), "variance"),
-    **{f"no {name}": (inside("model", **{name: {}}), name) for name in ("provenance", "selection")},
-    "a lost entry of the recipe": (without("model", "recipe", "class2"), "recipe lacks an entry"),
     "text as slope": (inside("model", "selection", slope="x"), "slope='x'"),
-    "reference": (inside("model", "selection", reference=0), "reference=0.0"),
-    "unknown kind": (inside("model", "second", zzz=0.01), "zzz"),
-    "chance": (inside("model", "second", pulsar=-1.0), "-1.0"),
-    "versions": (inside("model", "provenance", versions=["numpy"]), "versions"),
-    "far neighbours": (config(neighbours=10**9), "neighbours=1000000000"),
-    "neighbours of a fraction": (config(neighbours=2.5), "neighbours=2.5"),
-    "negative neighbours": (config(neighbours=-3), "neighbours=-3"),
-    "class priors": (inside("model", "recipe", class_priors={"bcu": {"bll": True}}), "class_priors"),
-    "no covariance": (array("domain/covariance", lambda a: -a), "positive definite"),
-    "class of no name": (array("domain/y", lambda a: a + 9), "IndexError"),
-    "20,000 groups": (inside("model", "recipe", classes=",".join(f"k{i}:bll" for i in range(20_000))), "letters"),
-    "bomb": (array("weights/posterior.Z", lambda a: np.zeros(1 << 24)), "no archive of the arrays of a model"),
-    "objects": (
-        array("weights/posterior.Z", lambda a: np.array([None])),
-        "no archive of the arrays of a model, or dam",
-    ),
+    "objects": (array("weights/posterior.Z", lambda a: np.array([None])), "no archive of the arrays of a model"),
 }
 
 
@@ -336,27 +310,3 @@ def test_damage_is_named(folder, damage):
     spoil(folder)
     with pytest.raises(ModelFolderError, match=word):
         load_model(folder)
-
-
-def test_damage_anywhere_in_the_weights_is_found(folder):
-    """A byte changed or an early end: refused with a ModelFolderError, or the arrays are what they were."""
-    path = folder / "weights.npz"
-    intact = path.read_bytes()
-    arrays = read_model_folder(folder).arrays
-    rng = np.random.default_rng(0)
-    refused = 0
-    for k in range(300):
-        data = bytearray(intact)
-        if k % 3:
-            data[rng.integers(len(data))] ^= int(rng.integers(1, 256))
-        else:
-            del data[rng.integers(len(data)) :]
-        path.write_bytes(bytes(data))
-        try:
-            found = read_model_folder(folder).arrays
-        except ModelFolderError:
-            refused += 1
-        else:
-            for name in found.keys() & arrays.keys():
-                np.testing.assert_array_equal(found[name], arrays[name])
-    assert refused > 200

@@ -25,10 +25,10 @@ def graphs():
             method="nimgp-fo", likelihood="step", kernel="matern52+polynomial", num_inducing=5, steps=5
         ),
         lambda: NIMGPRegressor(num_inducing=5, steps=5),
-        lambda: NIMGPRegressor(likelihood="ordinal", num_inducing=5, steps=5),
+        lambda: NIMGPRegressor(likelihood="student-t", num_inducing=5, steps=5),
         lambda: UncertainGPRegressor(starts=1, steps=5),
     ],
-    ids=["nimgp", "nn", "fo", "gaussian", "ordinal", "uncertain"],
+    ids=["nimgp", "nn", "fo", "gaussian", "student-t", "uncertain"],
 )
 @pytest.mark.filterwarnings("ignore:the best of 1 starts")
 def test_fits_in_a_loop_leave_nothing_behind(make, monkeypatch):

@@ -25,7 +25,7 @@ _UNKNOWN: dict[str, Any] = {"ensure_all_finite": "allow-nan"}  # values of X and
 
 
 class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
-    """Sparse Gaussian process regression on inputs with known noise variances: numbers, counts, grades.
+    """Sparse Gaussian process regression on inputs with known noise variances: numbers, counts, labels.
 
     It has the methods of :class:`fermiclass.NIMGPClassifier` with any likelihood of GPflow (Villacampa-Calvo, Zaldívar,
     Garrido-Merchán & Hernández-Lobato 2021, section 3.5). It standardises inputs itself, and outputs that are measured
@@ -35,9 +35,9 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
     Parameters
     ----------
     likelihood : str or gpflow.likelihoods.Likelihood
-        p(y | f): 'gaussian', 'student-t', 'poisson', 'bernoulli', 'ordinal', 'heteroskedastic', or a likelihood of
-        GPflow; see :func:`fermiclass.nimgp.likelihoods.outputs.make_output_likelihood`. A GPflow object is copied, and
-        gets y without standardisation. It must have one output per row.
+        p(y | f): 'gaussian', 'student-t', 'poisson', 'bernoulli', or a likelihood of GPflow; see
+        :func:`fermiclass.nimgp.likelihoods.outputs.make_output_likelihood`. A GPflow object is copied, and gets y
+        without standardisation. It must have one output per row.
     method, kernel, num_inducing, steps, epochs, batch_size, learning_rate, num_draws
         As for :class:`fermiclass.NIMGPClassifier`.
     hyper, training, random_state, verbose
@@ -171,7 +171,7 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
     def predict_quantiles(self, X: Any, levels: Sequence[float] = (0.025, 0.5, 0.975), *, X_var: Any = None) -> Any:
         """Return quantiles of the outputs of new rows, ``(n, Q)``, by default the median and the central 95 %.
 
-        For counts and grades, a quantile is the least value whose cumulative probability is at least the level. They
+        For counts, a quantile is the least value whose cumulative probability is at least the level. They
         are quantiles of draws of the output: 8,000 and more for each row.
 
         Parameters
@@ -186,7 +186,7 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         ValueError
             When a level is not between 0 and 1.
         NotImplementedError
-            When the likelihood is one of classes, or its distribution function is not known.
+            When the likelihood is neither one by name nor GPflow's class of it.
         """
         wanted = np.atleast_1d(np.asarray(levels, np.float64))
         if wanted.ndim != 1 or not np.all((wanted > 0) & (wanted < 1)):
@@ -214,11 +214,9 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         align_columns(X, y=y)
         options = {"dtype": np.float64, "order": "C", "y_numeric": True, "reset": False, **_UNKNOWN}
         _, y = validate_data(self, part_frame(X, X_var)[0], y, **options)
-        y, likelihood, outputs = np.asarray(y, np.float64), self.fitted_.settings.likelihood, self.fitted_.target
+        y, likelihood = np.asarray(y, np.float64), self.fitted_.settings.likelihood
         if isinstance(likelihood, str):
             check_outputs(likelihood, y)
-            if likelihood == "ordinal" and y.max() >= len(outputs.shares):
-                raise ValueError(f"y has the grade {y.max():g}: the largest in training was {len(outputs.shares) - 1}")
         found = self._predict("log_density", X, X_var, (y - self.y_mean_) / self.y_scale_)
         return np.asarray(found - np.log(self.y_scale_))
 

@@ -11,12 +11,12 @@ from scipy import stats
 from scipy.special import ndtri
 
 from fermiclass.nimgp.arrays import FloatArray
-from fermiclass.nimgp.from_gpflow import GPflowLikelihood, OrderedProbit, Softplus
+from fermiclass.nimgp.from_gpflow import GPflowLikelihood, Softplus
 from fermiclass.nimgp.kernels import Scales
 from fermiclass.nimgp.targets import Outputs
 
 _NOISE_VARIANCE = 0.3  # initial noise variance of standardised outputs
-_LEAST_SCALE, _LEAST_WIDTH = 1e-6, 1e-3  # smallest scale and width of this noise
+_LEAST_SCALE = 1e-6  # smallest scale of this noise
 _LEVELS = 32  # number of draws of y for each draw of f
 _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0  # its multiples, modulo 1, fill the interval evenly
 _LEAST_COUNT = 0.1  # smallest initial mean, for counts that are all zero
@@ -29,10 +29,8 @@ def make_output_likelihood(
 ) -> GPflowLikelihood:
     """Return a likelihood by name, or a copy of a GPflow likelihood, with initial values for outputs.
 
-    ``'gaussian'`` and ``'student-t'`` (three degrees of freedom) have noise of one learned width. ``'heteroskedastic'``
-    has Gaussian noise whose width is the softplus of a second function of x. ``'poisson'`` has the rate ``exp f``.
-    ``'bernoulli'`` (0 or 1) and ``'ordinal'`` (grades 0 … K − 1) are probit models. The edges of the grades are fixed:
-    the shares of the grades decide them.
+    ``'gaussian'`` and ``'student-t'`` (three degrees of freedom) have noise of one learned width. ``'poisson'`` has the
+    rate ``exp f``. ``'bernoulli'`` (0 or 1) is a probit model.
 
     It draws f `num_draws` times, if it draws.
     """
@@ -46,16 +44,10 @@ def make_output_likelihood(
     elif likelihood == "student-t":
         made = own.StudentT()
         made.scale = gpflow.Parameter(np.sqrt(_NOISE_VARIANCE), transform=Softplus(low=np.float64(_LEAST_SCALE)))
-    elif likelihood == "heteroskedastic":
-        width = Softplus(low=np.float64(_LEAST_WIDTH))
-        made = own.HeteroskedasticTFPConditional(scale_transform=width)
-        offset = [0.0, float(width.inverse(np.sqrt(_NOISE_VARIANCE)))]
     elif likelihood == "poisson":
         made, offset = own.Poisson(), [float(np.log(max(outputs.centre, _LEAST_COUNT)))]
-    elif likelihood == "bernoulli":
-        made, offset = own.Bernoulli(), [float(ndtri(shares[1])) if len(shares) > 1 else -1.0]
     else:
-        made = OrderedProbit(ndtri(np.cumsum(shares)[:-1]))
+        made, offset = own.Bernoulli(), [float(ndtri(shares[1])) if len(shares) > 1 else -1.0]
     return GPflowLikelihood(made, offset=offset, num_draws=num_draws)
 
 
@@ -69,47 +61,25 @@ def quantiles_of_draws(likelihood: gpflow.likelihoods.Likelihood, f: FloatArray,
     """
     shift = np.arange(len(f)) * _GOLDEN % 1.0
     uniform = (np.arange(_LEVELS) + np.clip(shift, 1e-6, 1.0 - 1e-6)[:, None]) / _LEVELS
-    y = quantile_given(likelihood, f[:, None], uniform[:, :, None])  # (S, levels, n)
+    y = quantile_given(likelihood, f[:, None, 0], uniform[:, :, None])  # (S, levels, n)
     return np.quantile(y.reshape(-1, f.shape[-1]), levels, axis=0, method="inverted_cdf").T
 
 
 def quantile_given(likelihood: gpflow.likelihoods.Likelihood, f: FloatArray, level: FloatArray) -> FloatArray:
-    """Return the smallest y with ``P(Y ≤ y | f) ≥ level`` for f ``(..., L, n)`` and levels that fit ``(..., n)``.
+    """Return the smallest y with ``P(Y ≤ y | f) ≥ level`` for f and levels that fit each other.
 
     Raises NotImplementedError when the quantiles of the likelihood are not implemented.
     """
-    own, one, level = gpflow.likelihoods, f[..., 0, :], np.asarray(level)
+    own, level = gpflow.likelihoods, np.asarray(level)
 
     def number(name: str) -> float:
         return float(np.asarray(getattr(likelihood, name)))
 
-    def linked() -> FloatArray:
-        return np.asarray(likelihood.invlink(one))
-
-    def normal() -> FloatArray:
-        scale = number("scale") if likelihood.variance is None else np.sqrt(number("variance"))
-        return one + scale * ndtri(level)
-
-    def beta() -> FloatArray:
-        mean, scale = linked(), number("scale")
-        return np.asarray(stats.beta.ppf(level, mean * scale, scale - mean * scale))
-
-    def by_tfp() -> FloatArray:
-        of_f = likelihood.conditional_distribution(np.moveaxis(f, -2, -1))
-        return np.asarray(of_f.quantile(level[..., None]))[..., 0]
-
     known: dict[type, Callable[[], FloatArray]] = {
-        own.Gaussian: normal,
-        own.StudentT: lambda: one + number("scale") * stats.t.ppf(level, number("df")),
-        own.Poisson: lambda: stats.poisson.ppf(level, number("binsize") * linked()),
-        own.Bernoulli: lambda: (level > 1.0 - linked()).astype(float),
-        OrderedProbit: lambda: np.searchsorted(likelihood.bin_edges, one + number("sigma") * ndtri(level)).astype(
-            float
-        ),
-        own.Exponential: lambda: -linked() * np.log1p(-level),
-        own.Gamma: lambda: stats.gamma.ppf(level, number("shape"), scale=linked()),
-        own.Beta: beta,
-        own.MultiLatentTFPConditional: by_tfp,
+        own.Gaussian: lambda: f + np.sqrt(np.asarray(likelihood.variance_at(np.zeros((1, 1))))) * ndtri(level),
+        own.StudentT: lambda: f + number("scale") * stats.t.ppf(level, number("df")),
+        own.Poisson: lambda: stats.poisson.ppf(level, number("binsize") * np.asarray(likelihood.invlink(f))),
+        own.Bernoulli: lambda: (level > 1.0 - np.asarray(likelihood.invlink(f))).astype(float),
     }
     for kind, quantile in known.items():
         if isinstance(likelihood, kind):

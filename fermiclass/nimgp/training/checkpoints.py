@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import struct
 import time
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -18,11 +15,6 @@ import tensorflow as tf
 
 from fermiclass.nimgp.errors import CheckpointError
 
-#: What NumPy and zipfile raise for damaged archives.
-_DAMAGED = (
-    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError,
-    struct.error, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
 _PROGRESS = "progress_"
 _FORMAT = 3  # raised when the variables or the progress that training saves change
 
@@ -66,7 +58,7 @@ class Checkpoint:
             progress = {name[len(_PROGRESS) :]: saved[name] for name in saved if name.startswith(_PROGRESS)}
             values = [saved[f"variable{k}"] for k in range(sum(name.startswith("variable") for name in saved))]
             version = int(saved.get("format", 1))
-        except _DAMAGED as error:
+        except Exception as error:  # of NumPy or zipfile
             raise CheckpointError(f"'{self.path}' is not a checkpoint, or is damaged ({error}): remove it") from error
         if version != _FORMAT:
             raise CheckpointError(f"'{self.path}' is a checkpoint of another version of fermiclass: name another file")
