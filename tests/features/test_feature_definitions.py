@@ -156,7 +156,7 @@ def test_distance_from_large_hii_regions_agrees_with_astropy(dr4):
 
 
 def test_gas_clumps_are_known_by_release_and_column(dr4):
-    """Their names have a "c", but for extended sources and an identified one. A list may have Flags, and no such bit."""
+    """Their names have a "c", but for extended sources and one pulsar. A list may have Flags without this bit."""
     without = FEATURES["BIT6"].measure(dr4).value != np.char.endswith(dr4.names, "c")
     assert dr4.names[without & ~np.char.endswith(dr4.names, "e")].tolist() == ["4FGL J1614.1-5047"]
     catalog, (later,) = dr4[:50], (release for release in RELEASES if release.name == "FL16Y")
@@ -171,7 +171,7 @@ def test_gas_clumps_are_known_by_release_and_column(dr4):
 @pytest.mark.parametrize(
     ("more", "left_out", "known"),
     [({}, ["BIT6", "HIID"], []), ({"ra": 266.16, "dec": -28.78}, ["BIT6"], [np.log(0.3)]),
-     ({"glon": 0.021, "glat": 0.263 + 444 / 3600, "flags": 33}, [], [1.0, 0.0])],
+     ({"glon": 159.957, "glat": -12.737 - 2 * 5689 / 3600, "flags": 33}, [], [1.0, np.log(2.0)])],
 )  # fmt: skip
 def test_gas_of_sources_of_ones_own(dr4, more, left_out, known):
     own = read_sources({"PL_Index": 2.3, **more})
