@@ -41,6 +41,7 @@ _COLUMNS = {
     "variability": ("Variability_Index", "Frac_Variability", "Signif_Peak", "Flux_Peak"),
     "brightness": ("Flux1000", "Energy_Flux100", "Signif_Avg", "Npred"),
     "position": ("GLAT", "GLON"),
+    "gas clump": ("Flags",),
 }  # fmt: skip
 
 _KINDS = {column: kind for kind, columns in _COLUMNS.items() for column in columns}

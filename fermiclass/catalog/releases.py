@@ -80,6 +80,7 @@ class Release:
     units: Mapping[str, str] = field(default_factory=dict)
     #: Value of the bit in Flags that marks soft sources in the Galactic plane; 0 where there is none.
     soft_galactic_bit: int = 0
+    gas_bit: int = 1 << 5  #: Value of the bit that marks sources that may be clumps of gas; 0 where there is none.
     #: Mean and width of the Gaussian priors with which parameters were fitted, by column.
     priors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     required: tuple[str, ...] = REQUIRED_COLUMNS  #: Columns that its catalogues must have, under their standard names.
@@ -118,7 +119,11 @@ RELEASES: tuple[Release, ...] = (
     _with_priors(
         "4FGL-DR4", "4FGL", (32, 35), 14, 7195, "Ballet et al. 2023, arXiv:2307.12546", 14, facts=("selection", "LASTS")
     ),
-    _with_priors("FL16Y", "FL16Y", (1, 99), 16, 0, "Fermi-LAT collaboration 2025, 16-year source list", 16, facts=()),
+    _with_priors(
+        *("FL16Y", "FL16Y", (1, 99), 16, 0, "Fermi-LAT collaboration 2025, 16-year source list", 16),
+        gas_bit=0,
+        facts=(),
+    ),
     Release(
         *("FL8Y", "FL8Y", (1, 9), 8, 5524, "Fermi-LAT collaboration 2018, preliminary eight-year list", 8),
         _ONE_CLASS_COLUMN,

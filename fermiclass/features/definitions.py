@@ -2,7 +2,8 @@
 
 `PAPER_FEATURES` are the six features of the main paper, unchanged. `SIX_FEATURES` are the same six in a form that suits
 faint sources too: the logarithm of the flux, and the asinh of the significance of curvature, which is often 0.
-`EXTENDED_FEATURES` add variability, the pulsar-like spectral fit and hardness ratios.
+`EXTENDED_FEATURES` add variability, the pulsar-like spectral fit and hardness ratios, `GALACTIC_FEATURES` the latitude,
+and `GAS_FEATURES` gas clumps and H II regions.
 """
 
 from __future__ import annotations
@@ -26,9 +27,13 @@ from fermiclass.features.inputs import (
     HARDNESS_RATIO,
     IDENTITY,
     LOG,
+    LOG_OF_FEW,
+    OF_FEW,
     ROUNDED_LOG,
     Band,
     Column,
+    GasBit,
+    HIIRegions,
     Reading,
     Transform,
 )
@@ -39,7 +44,7 @@ class Feature:
     """One input dimension of the classifier: g(q_1 ... q_K) of K catalogue quantities."""
 
     name: str  #: Unique name, which is also its column in the feature table.
-    inputs: tuple[Column | Band, ...]  #: The K quantities.
+    inputs: tuple[Column | Band | GasBit | HIIRegions, ...]  #: The K quantities.
     transform: Transform  #: The transformation g.
     #: Description, unit and UCD in the feature table. A logarithm has no unit; its description names the unit of the
     #: argument.
@@ -170,12 +175,26 @@ _ASINH_GLAT = _of_column(
 #: The extended set, and how far a source lies from the Galactic plane: the default.
 GALACTIC_FEATURES: tuple[Feature, ...] = (*EXTENDED_FEATURES, _ASINH_GLAT)
 
+#: The default, and what tells clumps of gas and star-forming regions in the plane.
+GAS_FEATURES: tuple[Feature, ...] = (
+    *GALACTIC_FEATURES,
+    Feature("BIT6", (GasBit(),), OF_FEW, "1 for a possible clump of gas (bit 6 of Flags), else 0", ucd="src.class"),
+    Feature(
+        "HIID",
+        (HIIRegions(),),
+        LOG_OF_FEW,
+        "ln of the distance from the nearest large H II region / its radius, cut off at 0.3 and 30",
+        ucd="pos.angDistance;arith.ratio",
+    ),
+)
+
 #: Sets of features by the name that `--features` takes.
 FEATURE_SETS: dict[str, tuple[Feature, ...]] = {
     "six": SIX_FEATURES,
     "paper": PAPER_FEATURES,
     "extended": EXTENDED_FEATURES,
     "galactic": GALACTIC_FEATURES,
+    "gas": GAS_FEATURES,
 }
 
 DEFAULT_FEATURE_SET = "galactic"
@@ -192,7 +211,7 @@ def parse_features(
 ) -> tuple[Feature, ...]:
     """Return the features that `spec` names, in its order: names separated by commas, or an iterable with features too.
 
-    A name is a set (`six`, `paper`, `extended`), a defined feature, or a numeric column of the catalogue, as it is or
+    A name is a set (such as `six` or `gas`), a defined feature, or a numeric column of the catalogue, as it is or
     with `ln_` before it. A raw column takes its uncertainty from `Unc_<column>` if the catalogue has it. Defined
     features come first: `ln_LP_SigCurv` is the feature of the main paper.
 

@@ -24,6 +24,8 @@ MIN_KNOWN = 20  #: Least number of known uncertainties for a regression.
 
 _MIN_VALUES = 100  #: Least number of values for limits of the values.
 
+_COMMON = 0.1  #: Share of the values that equal the median from which the mean replaces it.
+
 #: ln of the factor below the expected uncertainty from which an uncertainty is absurdly small.
 LN_ABSURD = math.log(10.0)
 
@@ -84,6 +86,9 @@ def fit_feature(name: str, reading: Reading, ln_significance: FloatArray, reach:
     if values.size:
         low, median, high = (float(q) for q in np.percentile(values, [16.0, 50.0, 84.0]))
         variance = (0.5 * (high - low)) ** 2
+        if np.mean(values == median) > _COMMON:  # such as a bit: no source has the mean, which so says "unknown"
+            values = np.sort(values)
+            median, variance = float(np.mean(values)), float(np.var(values))
     # Without any known uncertainty, σ is that of the population.
     ln_sigma = 0.5 * math.log(variance) if variance > 0.0 else 0.0
     start = FeatureImputation(

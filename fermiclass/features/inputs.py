@@ -1,8 +1,9 @@
 """Quantities from which features are computed, read from a catalogue with their errors, and their transformations.
 
 `Column` is one scalar column with its column `Unc_...`. `Band` is the spectral energy distribution in one energy band.
-Both return the value and the standard deviation of each source, (N,) float64. The standard deviation is 0 if the
-catalogue has no uncertainties of this quantity, and NaN where a single one is missing.
+`GasBit` and `HIIRegions` tell gas at the place. All return the value and the standard deviation of each source, (N,)
+float64. The standard deviation is 0 if the catalogue has no uncertainties of this quantity, and NaN where a single one
+is missing.
 
 A transformation g maps K quantities q_1 ... q_K of a source to one number. With independent errors σ_k on the
 quantities, first-order error propagation gives the feature's variance
@@ -16,8 +17,11 @@ NaN.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -129,9 +133,69 @@ class Band:
         )
 
 
+def _exact(value: FloatArray) -> Reading:
+    return Reading(value, np.zeros_like(value), False, np.full_like(value, np.nan))
+
+
+@dataclass(frozen=True)
+class GasBit:
+    """1 for a source that may be a clump of gas, by bit 6 of `Flags` (the "c" in names), and 0 for any other."""
+
+    columns: ClassVar[tuple[str, ...]] = ("Flags",)
+
+    def missing(self, catalog: Catalog) -> list[str]:
+        """Return the bit if the release of `catalog` has none, or `catalog` lacks the column."""
+        return [] if catalog.release.gas_bit and "Flags" in catalog.table.colnames else ["bit 6 of Flags"]
+
+    def read(self, catalog: Catalog) -> Reading:
+        """Read the bit of every source."""
+        flags = catalog.column("Flags")
+        is_gas = np.nan_to_num(flags).astype(np.int64) & catalog.release.gas_bit > 0
+        return _exact(np.where(np.isnan(flags), np.nan, is_gas))
+
+
+@dataclass(frozen=True)
+class HIIRegions:
+    """Distance from the centre of the nearest large H II region in units of its radius, the least of all regions.
+
+    The regions are those of 5' and more that are known (Anderson et al. 2014, ApJS 212, 1, version 2.2);
+    ``catalogs/make_hii_regions.py`` makes their table. The distance is cut off at `LIMITS`.
+    """
+
+    LIMITS: ClassVar = (0.3, 30.0)
+    columns: ClassVar[tuple[str, ...]] = ("GLON", "GLAT")
+
+    def missing(self, catalog: Catalog) -> list[str]:
+        """Return the columns that `catalog` lacks."""
+        return [name for name in self.columns if name not in catalog.table.colnames]
+
+    def read(self, catalog: Catalog) -> Reading:
+        """Read the distance of every source."""
+        here = _directions(*(catalog.column(name) for name in self.columns))
+        least = np.full(len(catalog), self.LIMITS[1])
+        for there, radius in zip(*_hii_regions(), strict=True):
+            half_chord = 0.5 * np.sqrt(sum((a - b) ** 2 for a, b in zip(here, there, strict=True)))
+            least = np.minimum(least, 2.0 * np.arcsin(np.minimum(half_chord, 1.0)) / radius)
+        return _exact(np.maximum(least, self.LIMITS[0]))
+
+
+@cache
+def _hii_regions() -> tuple[FloatArray, FloatArray]:
+    """Return the directions of the large H II regions, (M, 3), and their radii in radians, (M,)."""
+    text = files("fermiclass.catalog").joinpath("hii_regions.csv").read_text(encoding="utf-8")
+    lon, lat, radius = np.loadtxt(text.splitlines(), delimiter=",", skiprows=1, usecols=(1, 2, 3), unpack=True)
+    return _directions(lon, lat).T, np.radians(radius / 3600.0)
+
+
+def _directions(lon: FloatArray, lat: FloatArray) -> FloatArray:
+    """Return unit vectors, (3, N), of angles in degrees, (N,)."""
+    lon, lat = np.radians(lon), np.radians(lat)
+    return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+
+
 #: The flux density of Vela is 8600 times as far from the median as the 99th percentile. Logarithms of possible values
-#: stay within 3 times the distance of the percentile.
-REACH, REACH_OF_LOGARITHM = 1e5, 10.0
+#: stay within 3 times the distance of the percentile. A value within limits of its own is never too far, however rare.
+REACH, REACH_OF_LOGARITHM, ANY = 1e5, 10.0, math.inf
 
 ValueAndGradient = tuple[FloatArray, FloatArray]
 
@@ -174,6 +238,8 @@ def _hardness_ratio(q: FloatArray) -> ValueAndGradient:
 
 
 IDENTITY = Transform(_identity, REACH)  #: g(q) = q.
+OF_FEW = Transform(_identity, ANY)  #: g(q) = q, whose usual value most sources have.
+LOG_OF_FEW = Transform(_log, ANY)  #: g(q) = ln q of such a quantity.
 LOG = Transform(_log)  #: g(q) = ln q; dg/dq = 1/q. The variance of ln q is the squared relative error (σ/q)².
 ASINH = Transform(_asinh)  #: g(q) = asinh q: q near 0 and ln 2q for large q; dg/dq = 1/√(1 + q²).
 #: g(q) = ln r(q), where r rounds to 0.01 and replaces 0 by 0.1, as the main paper does with LP_SigCurv. The gradient is

@@ -300,7 +300,7 @@ class CatalogModel:
         lacking = [table.features[j].name for j in none]
         if len(catalog) and len(lacking) == len(self.features):
             raise FeatureError(f"{catalog} has none of the model's features: {', '.join(lacking)}.")
-        absent = [f.name for f in table.features if f.name in lacking and {*f.columns} - {*catalog.table.colnames}]
+        absent = [f.name for f in table.features if f.name in lacking and f.missing(catalog)]
         if absent:
             warnings.warn(
                 f"{catalog} lacks features of the model: {', '.join(absent)}. Its labels average over them; "

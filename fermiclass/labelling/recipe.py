@@ -47,7 +47,7 @@ OPTIONS_KEY, CLASS2_KEY = "options", "class2"
 
 #: What entries of a configuration file mean.
 COMMENTS = {
-    "features": "a set (six, extended, galactic, paper), or names of features and columns",
+    "features": "a set (six, extended, galactic, gas, paper), or names of features and columns",
     "classes": "classes to learn and what they contain, such as bll,fsrq,psr,other; without it, what each code can be",
     "min_significance": "learn only from sources with a larger Signif_Avg",
     "targets": "sources to label: unassociated, bcu, uncertain (both, and unk) or all",
@@ -104,7 +104,7 @@ class Recipe:
     (:meth:`from_meta`) give one back.
     """
 
-    #: A feature set ('six', 'extended', 'galactic' or 'paper'), or names of features and numeric columns, separated by
+    #: A feature set (such as six, extended or galactic), or names of features and numeric columns, separated by
     #: commas.
     features: str = DEFAULT_FEATURE_SET
     #: Grouping of the catalogue's classes, such as ``'bll,fsrq,psr'``; see :meth:`fermiclass.ClassGrouping.parse`. None

@@ -23,7 +23,7 @@ def test_labels_are_what_the_formulas_say(few_file, tmp_path):
         table[name][rows] = np.nan
     model, catalog, labels = paths = [tmp_path / name for name in ("model", "catalog.fits", "labels.fits")]
     write_table(table, catalog)
-    trained = train(read_catalog(catalog), recipe=Recipe().with_settings(steps=20, num_inducing=10))
+    trained = train(read_catalog(catalog), recipe=Recipe(features="gas").with_settings(steps=20, num_inducing=10))
     save_model(trained, model)
     made = trained.label(read_catalog(catalog), "all")
     for error, status in ((0.0, 0), (1e-4, 1)):

@@ -36,7 +36,8 @@ def made_up_catalog(n, seed=0, bands=8):
     flux = 10.0 ** (-8.0 - np.arange(bands)) * np.exp(rng.normal(0, 0.3, (n, bands)))
     table["Flux_Band"] = flux
     table["Unc_Flux_Band"] = np.stack([-0.2 * flux, 0.3 * flux], axis=-1)
-    table["GLAT"] = rng.normal(0.0, 30.0, n)
+    table["GLAT"], table["GLON"] = rng.normal(0.0, 30.0, n), rng.uniform(0.0, 360.0, n)
+    table["Flags"] = rng.choice([0, 33], n)
     return catalog
 
 

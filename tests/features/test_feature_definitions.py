@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from importlib.resources import files
+
 import numpy as np
 import pytest
+from astropy.coordinates import SkyCoord
 from astropy.io.votable.ucd import check_ucd
+from astropy.table import Table
 
+from fermiclass import read_sources
+from fermiclass.catalog import RELEASES, CatalogWarning
 from fermiclass.errors import FeatureError
-from fermiclass.features import FEATURES, inputs, parse_features, supported_features
+from fermiclass.features import FEATURES, extract_features, inputs, known_features, parse_features, supported_features
 from fermiclass.features.inputs import BAND_EDGES, Band
 
 # Each transformation with quantities (K, N) inside its domain and a step for central differences; the rounded one needs
@@ -130,6 +137,47 @@ def test_unconstrained_fractional_variability_has_no_known_error(make_catalog):
     catalog = make_catalog(3)
     catalog.table["Unc_Frac_Variability"] = [0.2, 9.999999, 10.0]
     np.testing.assert_array_equal(FEATURES["Frac_Variability"].measure(catalog).sigma, [0.2, np.nan, np.nan])
+
+
+def test_distance_from_large_hii_regions_agrees_with_astropy(dr4):
+    """Region by region, and in any order of the sources."""
+    rows = np.random.default_rng(0).permutation(len(dr4))[:600]
+    catalog = dr4[rows]
+    at = SkyCoord(catalog.table["GLON"], catalog.table["GLAT"], unit="deg", frame="galactic")
+    least = np.full(len(rows), 30.0)
+    for region in Table.read(files("fermiclass.catalog") / "hii_regions.csv", format="ascii.csv"):
+        distance = at.separation(SkyCoord(region["glon"], region["glat"], unit="deg", frame="galactic"))
+        least = np.minimum(least, distance.arcsec / region["radius"])
+    found = FEATURES["HIID"].measure(catalog).value
+    np.testing.assert_allclose(found, np.log(np.maximum(least, 0.3)), atol=1e-5)
+    assert np.sum(found < 0) > 5
+    np.testing.assert_array_equal(found, FEATURES["HIID"].measure(dr4).value[rows])
+    assert not extract_features(dr4[np.abs(dr4.column("GLAT")) > 15], "HIID").imputed_value.any()
+
+
+def test_gas_clumps_are_known_by_release_and_column(dr4):
+    """Their names have a "c", but for extended sources and one pulsar. A list may have Flags without this bit."""
+    without = FEATURES["BIT6"].measure(dr4).value != np.char.endswith(dr4.names, "c")
+    assert dr4.names[without & ~np.char.endswith(dr4.names, "e")].tolist() == ["4FGL J1614.1-5047"]
+    catalog, (later,) = dr4[:50], (release for release in RELEASES if release.name == "FL16Y")
+    bare = replace(catalog, table=catalog.table[[name for name in catalog.table.colnames if name != "Flags"]])
+    for lacking in (replace(catalog, release=later), bare):
+        with pytest.warns(CatalogWarning, match="lacks bit 6 of Flags: the set 'gas' is used without BIT6"):
+            assert [feature.name for feature in parse_features("gas", lacking)][-2:] == ["asinh_GLAT", "HIID"]
+        with pytest.raises(FeatureError, match="'BIT6' needs column 'bit 6 of Flags'"):
+            extract_features(lacking, "galactic,BIT6")
+
+
+@pytest.mark.parametrize(
+    ("more", "left_out", "known"),
+    [({}, ["BIT6", "HIID"], []), ({"ra": 266.16, "dec": -28.78}, ["BIT6"], [np.log(0.3)]),
+     ({"glon": 159.957, "glat": -12.737 - 2 * 5689 / 3600, "flags": 33}, [], [1.0, np.log(2.0)])],
+)  # fmt: skip
+def test_gas_of_sources_of_ones_own(dr4, more, left_out, known):
+    own = read_sources({"PL_Index": 2.3, **more})
+    names, without = known_features("PL_Index,BIT6,HIID", dr4, own)
+    assert without == left_out
+    np.testing.assert_allclose(extract_features(own, names).X[0, 1:], known, atol=1e-6)
 
 
 def test_missing_column_names_column_catalogue_and_alternative(make_catalog):

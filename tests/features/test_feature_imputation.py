@@ -56,6 +56,18 @@ def test_small_uncertainties_of_the_brightest_are_left_alone():
     assert result.X_var[0, 0] == 1e-4**2
 
 
+def test_a_value_that_most_have_does_not_mean_unknown():
+    """One source of 500 has a bit. Unknown bits have the mean, which no source has; its variance is that of a draw."""
+    bit = np.eye(500)[7]
+    bit[3] = np.nan
+    reading, significance = Reading(bit, np.zeros(500), False), np.ones(500)
+    fitted = Imputation.fit(["x"], [reading], significance, catalog="made up", reaches=[inputs.ANY])
+    result = fitted.apply(["x"], [reading], significance)
+    assert result.imputed_value[:, 0].nonzero()[0].tolist() == [3]
+    assert (result.X[7, 0], result.X[3, 0], *fitted.medians) == (1.0, 1 / 499, 1 / 499)
+    assert result.X_var[3, 0] == pytest.approx(1 / 499 * 498 / 499)
+
+
 def test_least_squares_agrees_with_numpy():
     reading, significance = made_up(100)
     (feature,) = fit(reading, significance).features

@@ -33,7 +33,9 @@ def damaged(catalog):
     return catalog
 
 
-@pytest.mark.parametrize(("features", "n_features"), [("six", 6), ("extended", 17), ("paper", 6), ("galactic", 18)])
+@pytest.mark.parametrize(
+    ("features", "n_features"), [("six", 6), ("extended", 17), ("paper", 6), ("galactic", 18), ("gas", 20)]
+)
 def test_every_release_gives_finite_rows_and_right_flags(release, features, n_features):
     data = extract_features(release, features)
     assert data.X.shape == data.X_var.shape == (len(release), n_features)

@@ -16,7 +16,7 @@ from scipy.linalg import cholesky, solve, solve_triangular
 from scipy.spatial.distance import cdist
 from scipy.special import softmax, xlogy
 
-PACKAGE = Path(__file__).parents[3] / "fermiclass"  # two files of data are there
+PACKAGE = Path(__file__).parents[3] / "fermiclass"  # three files of data are there
 KINDS = {
     "agn": ["bll", "fsrq", "bcu", "rdg", "agn", "nlsy1", "css", "ssrq", "sey", "sbg", "gal"],
     "pulsar": ["psr", "msp"],
@@ -43,6 +43,14 @@ def feature(name):
         pair, weight = [int(k) - 1 for k in of], EDGES[:-1] * EDGES[1:] / np.diff(EDGES)
         (a, b), (of_a, of_b) = (flux * weight).T[pair], (error * weight).T[pair]
         return (b - a) / (a + b), 2 * np.hypot(b * of_a, a * of_b) / (a + b) ** 2
+    if name == "BIT6":
+        return column("Flags") // 32 % 2, 0 * column("Flags")
+    if name == "HIID":
+        regions = Table.read(PACKAGE / "catalog" / "hii_regions.csv")
+        places = np.radians([column("GLON"), column("GLAT")]), np.radians([regions["glon"], regions["glat"]])
+        here, there = (np.stack([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)]).T for a, b in places)
+        distance = 2 * np.arcsin(cdist(here, there) / 2) / np.radians(regions["radius"] / 3600)
+        return np.log(np.clip(distance.min(axis=1), 0.3, 30)), 0 * column("GLAT")
     q = np.where((column(of) > 0) | (form != "ln"), column(of), np.nan)
     error = column(f"Unc_{of}") if f"Unc_{of}" in sources.colnames else 0 * q
     error = np.where((of == "Frac_Variability") & (error >= 9.99), np.nan, error)  # this means "unconstrained"
