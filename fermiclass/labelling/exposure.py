@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fermiclass.catalog import Catalog
+from fermiclass.catalog.catalog import LATITUDE_EDGE
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.features.definitions import FEATURES
 from fermiclass.io import FloatArray
@@ -16,8 +17,9 @@ from fermiclass.nimgp.domain import TrainingDomain
 _SIGNIFICANCE, _FLUX = "ln_Signif_Avg", "ln_Flux1000"
 _BESIDE = ("PL_Index", "asinh_GLAT")
 #: The ratio of significances from which on a list has another exposure. A list of 8 years has 0.81 for a model of 14,
-#: 3FGL, of 4 years, 0.51.
-_OTHER = 1.5
+#: 3FGL, of 4 years, 0.51. In the plane, sources of 4FGL-DR4 itself have ratios down to 0.5: a bright background hides
+#: them.
+_OTHER, _OTHER_IN_THE_PLANE = 1.5, 2.5
 _FAR = 0.35  # a list of 11 months is expected at √(11 months / 14 years) = 0.26
 _NO_LABEL = (
     "Labels of such lists are wrong with confidence: all its sources count as in doubt, and none has a confident label."
@@ -29,11 +31,12 @@ _ERRORS = 3.0  # standard errors of the median, at least, that the ratio differs
 def exposure_ratio(domain: TrainingDomain, features: Sequence[str], catalog: Catalog) -> float:
     """Return the median ratio of Signif_Avg to that of training sources of the same flux, index and latitude.
 
-    ``ln S = a + b ln F + c (ln F)² + d PL_Index + e asinh(|b|)`` is fitted to the training sources, as far as the model
-    has these features. The ratio is 1 if the catalogue or the model lacks flux or significance, or where the median of
-    n residuals is within three of their standard errors, or within a factor of :data:`_OTHER`.
+    Powers one and two of ln F, PL_Index and asinh(b), as far as the model has these features, are fitted to ln S of the
+    training sources. The median is that of the sources of at least 10° latitude, or of all if there are none. The ratio
+    is 1 for a release, whose exposure is known, if the catalogue or the model lacks flux or significance, or where the
+    median of n residuals is within three of their standard errors, or within a factor of :data:`_OTHER`.
     """
-    if not {_SIGNIFICANCE, _FLUX} <= {*features}:
+    if catalog.release.years or not {_SIGNIFICANCE, _FLUX} <= {*features}:
         return 1.0
     names = [_FLUX, *(name for name in _BESIDE if name in features and not FEATURES[name].missing(catalog))]
     place = {name: list(features).index(name) for name in (_SIGNIFICANCE, *names)}
@@ -45,11 +48,12 @@ def exposure_ratio(domain: TrainingDomain, features: Sequence[str], catalog: Cat
     coefficients = np.linalg.lstsq(x, y, rcond=None)[0]
     scatter = np.std(y - x @ coefficients)
     found = there[_SIGNIFICANCE] - _design(np.column_stack([there[name] for name in names])) @ coefficients
-    found = found[np.isfinite(found)]
+    high = np.isfinite(found) & (np.abs(catalog.column("GLAT")) >= LATITUDE_EDGE)
+    found = found[high] if high.any() else found[np.isfinite(found)]
     if not len(found):
         return 1.0
     middle = float(np.median(found))
-    least = max(np.log(_OTHER), _ERRORS * 1.25 * scatter / np.sqrt(len(found)))
+    least = max(np.log(_OTHER if high.any() else _OTHER_IN_THE_PLANE), _ERRORS * 1.25 * scatter / np.sqrt(len(found)))
     return float(np.exp(middle)) if abs(middle) > least else 1.0
 
 
@@ -69,5 +73,5 @@ def in_other_exposure(ratio: float, catalog: Catalog) -> bool:
 
 
 def _design(x: FloatArray) -> FloatArray:
-    centred = x[:, :1] + 20.5  # ln of the usual flux
-    return np.hstack([np.ones((len(x), 1)), centred, centred**2, x[:, 1:]])
+    centred = x + np.array([20.5, *[0.0] * (x.shape[1] - 1)])  # ln of the usual flux
+    return np.hstack([np.ones((len(x), 1)), centred, centred**2])
