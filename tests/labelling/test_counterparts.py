@@ -18,7 +18,7 @@ from fermiclass.labelling.counterparts import (
     COUNTERPARTS_KEY,
     MOST_OF_CLAIMS,
     Strength,
-    _completeness,
+    completeness,
     counterpart_table,
     summed,
     weigh,
@@ -85,7 +85,7 @@ def test_random_tables_say_nothing():
         assert near.covered.all()
         each = summed(near, 150)
         excess.append(each.mean())
-        c = _completeness(P[:, :1], each, 1 - P[:, 0])
+        c = completeness(P[:, :1], each, 1 - P[:, 0])
         score = P[:, :1] * (each - 1.0) / (1 + P[:, :1] * (each - 1) * c)
         within.append(c[0, 0] < 2.0 / np.sqrt(np.sum(score**2)))
         used += Strength.of(candidates, near, np.ones(150, bool)).says
@@ -240,7 +240,7 @@ def test_counterparts_are_for_sources_that_are_asked_for():
             Candidates.of(Table({"ra": ra, "dec": dec}), statuses=wrong)
 
 
-def test_the_completeness_is_that_of_greatest_likelihood():
+def test_thecompleteness_is_that_of_greatest_likelihood():
     rng = np.random.default_rng(3)
     p, excess = rng.uniform(size=400), rng.exponential(1.5, (400, 1)) * (rng.uniform(size=(400, 1)) < 0.6)
 
@@ -248,7 +248,7 @@ def test_the_completeness_is_that_of_greatest_likelihood():
         return -np.sum(np.log(1 + p * c * (excess[:, 0] - 1))) - np.log(1 - c)
 
     best = minimize_scalar(loss, bounds=(0, 0.999), method="bounded", options={"xatol": 1e-8}).x
-    assert _completeness(p[:, None], excess, 1 - p)[0, 0] == pytest.approx(best, abs=1e-4)
+    assert completeness(p[:, None], excess, 1 - p)[0, 0] == pytest.approx(best, abs=1e-4)
 
 
 def test_sources_beyond_the_edge_of_a_survey_are_not_covered():
