@@ -103,7 +103,7 @@ def explain(
         recipe = about.recipe
         model = train_with_bar(checked_again(about, training), quiet=quiet, what="training again")
         explained = explain_source(
-            model, loaded, found, train_on=training, class_priors=recipe.class_priors, class2=recipe.class2
+            model, loaded, found, train_on=training, class_priors=recipe.class_priors, evidence=recipe.evidence
         )
         _compare(about, explained)
     else:

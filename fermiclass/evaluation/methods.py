@@ -121,14 +121,15 @@ def is_baseline(name: str) -> bool:
 def factors_of(sources: Catalog, grouping: ClassGrouping) -> FloatArray | None:
     """Return the factors with which the default multiplies the probabilities of :data:`NATURES`, ``(n, 5)``.
 
-    They are those of the selection of AGN and of CLASS2, with the default classes of the catalogue as `grouping`. None
-    for a list of which they are not known.
+    They are those of the selection of AGN, of CLASS2 and of claims, with the default classes of the catalogue as
+    `grouping`. None for a list of which they are not known.
     """
     known = of_release(sources.release.name)
     if known is None:
         return None
     names = [name for name in NATURES if name in grouping.names]
     found = known.selection.ratios(sources, grouping, names) * known.second.factors(sources, grouping, names)
+    found *= known.claims.factors(sources, grouping, names)
     return np.asarray(found[:, [names.index(name if name in names else "psr") for name in NATURES]])
 
 

@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 from fermiclass.brought.candidates import KINDS, Candidates, apart
 from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.io import FloatArray
-from fermiclass.labelling.counterparts import MOST_OF_CLAIMS, completeness, summed
+from fermiclass.labelling.counterparts import BF_CLAIM, MOST_OF_CLAIMS, completeness, summed
+from fermiclass.labelling.prediction_columns import add_column
 
 if TYPE_CHECKING:
+    from astropy.table import Table
+
     from fermiclass.brought.candidates import Surroundings
 
 _AGN = KINDS.index("agn")
@@ -57,24 +60,46 @@ class Claims:
     def of_kinds(self, sources: Catalog, tables: Sequence[Candidates] = ()) -> FloatArray:
         """Return the factor of each of KINDS, ``(n, 3)``, without the objects that `tables` have."""
         factors = np.ones((len(sources), len(KINDS)))
-        near = self._near(sources, tables)[1]
-        found = 1.0 + self.completeness * (summed(near, len(sources))[:, 0] - 1.0)
+        near, left = _near(sources, tables)
+        found = 1.0 + self.completeness * (summed(near, len(sources))[:, 0] - left)
         rows = near.covered & (sources.classes == "")
         factors[rows, _AGN] = np.minimum(found[rows], MOST_OF_CLAIMS)
         return factors
 
     def names(self, sources: Catalog, tables: Sequence[Candidates] = ()) -> NDArray[np.str_]:
         """Return the claimed counterpart of each source, ``(n,)``; '' without one that speaks for it."""
-        objects, near = self._near(sources, tables)
-        found = np.full(len(sources), "", dtype=objects.names.dtype)
+        near, _ = _near(sources, tables)
+        names = _objects().names
+        found = np.full(len(sources), "", dtype=names.dtype)
         for k in np.argsort(near.excess[:, 0]):  # the last one is the best
             if near.excess[k, 0] > 1.0 and not sources.classes[near.source[k]]:
-                found[near.source[k]] = objects.names[near.candidate[k]]
+                found[near.source[k]] = names[near.candidate[k]]
         return found
 
-    def _near(self, sources: Catalog, tables: Sequence[Candidates]) -> tuple[Candidates, Surroundings]:
-        objects = apart([*tables, _objects()])[-1] if tables else _objects()
-        return objects, objects.around(sources.table)
+    def add_to(
+        self,
+        labels: Table,
+        sources: Catalog,
+        tables: Sequence[Candidates],
+        factors: FloatArray,
+        agn: FloatArray,
+    ) -> None:
+        """Add the claims to a label table; `factors` are those of kinds, and `agn` the probabilities without claims."""
+        names = self.names(sources, tables)
+        add_column(
+            labels, "CLAIM", names, "Claimed counterpart, a blazar of 3HSP; empty if there is none", "meta.id.assoc"
+        )
+        add_column(labels, BF_CLAIM, factors[:, _AGN], "Factor of the odds of an AGN by CLAIM", "stat.value")
+        about = "Probability of an AGN without CLAIM and counterparts"
+        add_column(labels, "Gamma_AGN", agn, about, "stat.probability")
+
+
+def _near(sources: Catalog, tables: Sequence[Candidates]) -> tuple[Surroundings, float]:
+    """Return where the objects lie, and which part of them is in no table; others have no excess."""
+    objects = _objects()
+    near = objects.around(sources.table)
+    left = np.isin(objects.names, apart([*tables, objects])[-1].names)
+    return near._replace(excess=near.excess * left[near.candidate, None]), float(left.mean())
 
 
 @functools.cache
