@@ -137,7 +137,7 @@ def open_figures(result: dict[str, Any]) -> dict[str, Any]:
     kinds = {}
     for kind in NAMES:
         name = min(
-            (n for n in baselines if re.fullmatch(rf"{kind}(\+lat)?(:.*)?", n)), key=lambda n: baselines[n]["nll"]
+            (n for n in baselines if re.fullmatch(rf"{kind}(\+gas)?(:.*)?", n)), key=lambda n: baselines[n]["nll"]
         )
         kinds[name] = baselines[name]
     rows = {

@@ -36,9 +36,9 @@ OPEN_TRAININGS: Mapping[str, str] = {
     ":spiders": f"{_AGN},psr={'+'.join([*CLASS_TREE['pulsar'], *_SPIDERS])},{_CLEAR}",
 }
 
-#: Features of the baselines in the open world, by suffix: what published work uses without coordinates, with the
-#: distance from the Galactic plane, and :func:`peak_features`.
-OPEN_INPUTS: Mapping[str, str] = {"": "extended", "+lat": "galactic", "-four": ""}
+#: Features of the baselines in the open world, by suffix: what published work uses without coordinates, those of the
+#: default, and :func:`peak_features`.
+OPEN_INPUTS: Mapping[str, str] = {"": "extended", "+gas": "gas", "-four": ""}
 
 _OF_FOUR = ("svm", "mlps")  #: Baselines that have the features of the suffix ``-four``, too.
 
@@ -149,7 +149,7 @@ def baseline_method(name: str, seed: int = 0) -> Method:
     The name is one of ``BASELINES``. If it goes on with `UNCERTAINTIES_SUFFIX`, the uncertainties are features too. In
     the open world a baseline learns AGN (without bcu), pulsars and others; and by themselves bll against fsrq, and psr
     against msp where the catalogue tells them apart. Suffixes of `OPEN_INPUTS` and then of `OPEN_TRAININGS` say from
-    what: ``'forest+lat:spiders'``.
+    what: ``'forest+gas:spiders'``.
 
     Raises ValueError when there is no such baseline, or its package is not installed.
     """
