@@ -283,8 +283,8 @@ def results_table(measured: dict[str, Any]) -> str:
 def described(name: str) -> str:
     """Return the words for the name of a baseline."""
     method, _, training = name.partition(":")
-    kind, _, latitude = method.partition("+")
-    return ", ".join([NAMES[kind], *(["latitude"] if latitude else []), ENDINGS[training]])
+    kind, _, gas = method.partition("+")
+    return ", ".join([NAMES[kind], *(["gas"] if gas else []), ENDINGS[training]])
 
 
 def ratios_table(measured: dict[str, Any]) -> str:
