@@ -61,6 +61,7 @@ _WITH_FLUX = 30  # objects with a flux, at least, for categories by flux
 _INFINITE = 1e6  # degrees, for an error without a limit
 _LARGEST = 3.0  # degrees: a larger error says nothing
 _TINY, _SKY = 1e-300, 129600.0 / np.pi  # deg² of the sky
+_OF_LATITUDE, _STEPS_OF_LATITUDE = 25, 400  # objects that tell the density at one, and steps of an integral
 
 
 class Surroundings(NamedTuple):
@@ -255,7 +256,7 @@ class Candidates:
             covered, density = known, np.full(len(sources), len(self) / _SKY)
         else:
             size = np.hypot(major, np.sqrt(_CHI2_95 * np.median(self._variances)))
-            covered, density = _density(tree, here, size, areas, parts, i[within], j[within])
+            covered, density = self._density(here, size, areas, parts, i[within], j[within])
             covered &= known
         share = self.membership.mean(axis=0)
         f = np.exp(-chi2 / 2.0) / (2.0 * np.pi * root)
@@ -321,6 +322,55 @@ class Candidates:
             areas = (np.pi * major * minor)[:, None]
         return areas, count / len(self)
 
+    def _density(
+        self,
+        here: FloatArray,
+        size: FloatArray,
+        areas: FloatArray,
+        parts: FloatArray,
+        i: NDArray[np.intp],
+        j: NDArray[np.intp],
+    ) -> tuple[NDArray[np.bool_], FloatArray]:
+        """Return whether there are candidates on all sides of each source, and their density outside the ellipses.
+
+        `size` are semi-major axes of ellipses of both positions in degrees, ``(N,)``, `areas` the areas of such
+        ellipses by class of error, ``(N, G)``, with the parts of all candidates, ``(G,)``, and i, j the pairs inside.
+        """
+        tree = self._tree
+        distance, nearest = tree.query(here, k=list(range(1, min(_NEIGHBOURS, tree.n) + 1)))
+        offset = np.linalg.norm(tree.data[nearest].mean(axis=1) - here, axis=1)
+        radius = np.maximum(distance[:, -1], chord(np.minimum(3.0 * size, 90.0))) * (1.0 + 1e-9)
+        here_too = np.linalg.norm(here[i] - tree.data[j], axis=1) <= radius[i]  # one with a large error may be far
+        count = tree.query_ball_point(here, radius, return_length=True) - np.bincount(i[here_too], minlength=len(here))
+        cap = np.pi * np.degrees(radius) ** 2  # that of a flat circle with the chord as radius
+        outside = cap * self._of_the_middle(here, radius) - np.minimum(areas, cap[:, None]) @ parts
+        covered = (offset < _EDGE * distance[:, -1]) & (count > 0) & (outside > 0)
+        return covered, np.where(covered, count / np.maximum(outside, _TINY), 1.0)
+
+    def _of_the_middle(self, here: FloatArray, radius: FloatArray) -> FloatArray:
+        """Return the mean density in circles over that in their middle, ``(N,)``, as it changes with |b| on the sky.
+
+        A table may follow the Galactic plane. A circle with `radius`, a chord, has the longitudes l₀ ± Δl at latitude
+        b, ``cos Δl = (cos r − sin b sin b₀) / (cos b cos b₀)``. It is 0 at latitudes without candidates.
+        """
+        x = np.sort(np.abs(self._tree.data @ _GALACTIC_POLE))
+        k = min(max(_OF_LATITUDE, len(x) // 20), len(x) // 4)
+        low, high = x[:-k], x[k:]
+        density = k / np.maximum(high - low, _SAME)  # of neighbours in latitude
+        ends = max(x[0] - 2.0 / density[0], 0.0), min(x[-1] + 2.0 / density[-1], 1.0)
+        places = np.concatenate([ends[:1], (low + high) / 2.0, ends[1:]])
+        density = np.concatenate([density[:1], density, density[-1:]])
+
+        middle = here @ _GALACTIC_POLE
+        r = 2.0 * np.arcsin(np.minimum(radius / 2.0, 1.0))
+        steps = np.linspace(-1.0, 1.0, _STEPS_OF_LATITUDE)
+        b = np.clip(np.arcsin(middle)[:, None] + r[:, None] * steps, -np.pi / 2.0, np.pi / 2.0)
+        cosines = np.maximum(np.cos(b) * np.sqrt(1.0 - middle**2)[:, None], _TINY)
+        cosine = (np.cos(r)[:, None] - np.sin(b) * middle[:, None]) / cosines
+        area = np.cos(b) * np.arccos(np.clip(cosine, -1.0, 1.0))
+        there, at = (np.interp(np.abs(y), places, density, left=0.0, right=0.0) for y in (np.sin(b), middle))
+        return np.where(at > 0, np.sum(area * there, axis=1) / np.sum(area, axis=1) / np.maximum(at, _TINY), 0.0)
+
 
 def share_of_real(u: FloatArray) -> tuple[float, float]:
     """Return the share of real counterparts among objects within the 95 % ellipse, by u ``(n,)``, and its error.
@@ -369,6 +419,9 @@ def unit_vectors(ra: FloatArray, dec: FloatArray) -> FloatArray:
     return np.stack([np.cos(dec) * np.cos(ra), np.cos(dec) * np.sin(ra), np.sin(dec)], axis=1)
 
 
+_GALACTIC_POLE = unit_vectors(np.array([192.85948]), np.array([27.12825]))[0]
+
+
 def chord(degrees: FloatArray) -> FloatArray:
     """Return the distance of two unit vectors at an angle."""
     return np.asarray(2.0 * np.sin(np.radians(degrees) / 2.0))
@@ -387,31 +440,6 @@ def _chi_squared(here: FloatArray, there: FloatArray, covariance: FloatArray) ->
     ee, nn, en = covariance.T
     determinant = np.maximum(ee * nn - en**2, _TINY)
     return (nn * e**2 + ee * n**2 - 2.0 * en * e * n) / determinant, np.sqrt(determinant)
-
-
-def _density(
-    tree: Any,
-    here: FloatArray,
-    size: FloatArray,
-    areas: FloatArray,
-    parts: FloatArray,
-    i: NDArray[np.intp],
-    j: NDArray[np.intp],
-) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Return whether there are candidates on all sides of each source, and their density outside the ellipses.
-
-    `size` are semi-major axes of ellipses of both positions in degrees, ``(N,)``, `areas` the areas of such ellipses
-    by class of error, ``(N, G)``, with the parts of all candidates, ``(G,)``, and i, j the pairs inside them.
-    """
-    distance, nearest = tree.query(here, k=list(range(1, min(_NEIGHBOURS, tree.n) + 1)))
-    offset = np.linalg.norm(tree.data[nearest].mean(axis=1) - here, axis=1)
-    radius = np.maximum(distance[:, -1], chord(np.minimum(3.0 * size, 90.0))) * (1.0 + 1e-9)
-    here_too = np.linalg.norm(here[i] - tree.data[j], axis=1) <= radius[i]  # a candidate with a large error may be far
-    count = tree.query_ball_point(here, radius, return_length=True) - np.bincount(i[here_too], minlength=len(here))
-    cap = np.pi * np.degrees(radius) ** 2  # that of a flat circle with the chord as radius
-    outside = cap - np.minimum(areas, cap[:, None]) @ parts
-    covered = (offset < _EDGE * distance[:, -1]) & (count > 0) & (outside > 0)
-    return covered, np.where(covered, count / np.maximum(outside, _TINY), 1.0)
 
 
 def _own_name(table: Table) -> str | None:
