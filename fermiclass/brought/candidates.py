@@ -57,6 +57,8 @@ _LAT_NAME = "FGL J"
 _FEW_INSIDE = 3.0  # objects in an ellipse; with fewer many ellipses have none
 _INSIDE = 0.98  # share of objects within the 95 % ellipses, from which on a table has no others
 _EDGE_95 = -np.log(0.05)  # −ln(1 − probability) of a real counterpart is exponential up to this
+_MEAN_REAL = 0.5 - (1.0 / _EDGE_95 - 0.05 / 0.95)  # ½ less the mean u of real counterparts
+_TO_TELL_CHANCE = 300  # objects in ellipses
 _WITH_FLUX = 30  # objects with a flux, at least, for categories by flux
 _INFINITE = 1e6  # degrees, for an error without a limit
 _LARGEST = 3.0  # degrees: a larger error says nothing
@@ -249,9 +251,9 @@ class Candidates:
         area = areas @ parts
         if self.covers == "ellipses":
             covered = known & self._were_searched(sources, inside)
-            real = share_of_real(chi2[within & covered[i]] / _CHI2_95)[0]
-            number = inside[covered].sum() * (1.0 - np.clip(real, 0.0, 1.0))
-            density = np.full(len(sources), max(number, 1.0) / max(area[covered].sum(), _TINY))
+            rows = within & covered[i]
+            by_chance = np.bincount(i[rows], _by_chance(chi2[rows] / _CHI2_95), len(sources))
+            density = _of_like_latitude(np.abs(here @ _GALACTIC_POLE), by_chance, area, covered, rows.sum())
         elif self.covers == "claims":
             covered, density = known, np.full(len(sources), len(self) / _SKY)
         else:
@@ -377,9 +379,29 @@ def share_of_real(u: FloatArray) -> tuple[float, float]:
 
     It is ``(½ − ū) / (½ − 0.281)``: u is uniform by chance. It needs no density.
     """
-    scale = 0.5 - (1.0 / _EDGE_95 - 0.05 / 0.95)
-    share = (0.5 - u.mean()) / scale if len(u) else 0.0
-    return float(share), float(1.0 / np.sqrt(12.0 * max(len(u), 1)) / scale)
+    share = np.mean(1.0 - _by_chance(u)) if len(u) else 0.0
+    return float(share), float(1.0 / np.sqrt(12.0 * max(len(u), 1)) / _MEAN_REAL)
+
+
+def _by_chance(u: FloatArray) -> FloatArray:
+    """Return numbers of mean 1 for objects by chance, and 0 for counterparts: :func:`share_of_real` of single ones."""
+    return 1.0 - (0.5 - u) / _MEAN_REAL
+
+
+def _of_like_latitude(
+    x: FloatArray, number: FloatArray, area: FloatArray, covered: NDArray[np.bool_], objects: int
+) -> FloatArray:
+    """Return the density of chance objects of each ellipse, ``(N,)``: their `number` over the area.
+
+    Both are summed over the ellipses of nearest x = |sin b| that have about :data:`_TO_TELL_CHANCE` of all `objects`.
+    """
+    order = np.flatnonzero(covered)[np.argsort(x[covered])]
+    k = int(np.ceil(len(order) * min(1.0, _TO_TELL_CHANCE / max(objects, 1))))
+    first = np.clip(np.arange(len(order)) - k // 2, 0, len(order) - k)
+    number, area = (np.append(0.0, np.cumsum(each[order])) for each in (number, area))
+    found = np.ones(len(x))
+    found[order] = np.maximum(number[first + k] - number[first], 1.0) / (area[first + k] - area[first])
+    return found
 
 
 def apart(tables: Sequence[Candidates]) -> list[Candidates]:
