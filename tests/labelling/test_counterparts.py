@@ -186,7 +186,7 @@ def test_chance_follows_the_plane(covers, number):
         sky = Candidates.of(vstack([at, searched]), covers=covers)
         near = sky.around(table)
         excess, some = summed(near, n), near.covered
-        c = _completeness(P[some][:, :1], excess[some], 1.0 - P[some][:, 0])[0, 0]
+        c = completeness(P[some][:, :1], excess[some], 1.0 - P[some][:, 0])[0, 0]
         if planted:
             (strength,) = weigh([sky], table, P, np.full(n, "unassociated"))[1]
             part = 0.4 if covers == "all" else 0.38
@@ -283,7 +283,7 @@ def test_counterparts_are_for_sources_that_are_asked_for():
             Candidates.of(Table({"ra": ra, "dec": dec}), statuses=wrong)
 
 
-def test_thecompleteness_is_that_of_greatest_likelihood():
+def test_the_completeness_is_that_of_greatest_likelihood():
     rng = np.random.default_rng(3)
     p, excess = rng.uniform(size=400), rng.exponential(1.5, (400, 1)) * (rng.uniform(size=(400, 1)) < 0.6)
 
