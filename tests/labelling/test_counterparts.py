@@ -1,7 +1,8 @@
 """Counterparts on synthetic skies: nothing in random tables, and what was planted is found."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from fermiclass.labelling.counterparts import (
     summed,
     weigh,
 )
+from fermiclass.show.summaries import print_counterparts
 
 SIGMA = np.sqrt(-2.0 * np.log(0.05))  # semi-axes of 95 % in units of those of 1 σ
 
@@ -114,7 +116,9 @@ def test_planted_counterparts_are_found(covers):
     searched = Table({"Source_Name": table["Source_Name"]})
     candidates = Candidates.of(vstack([Table({"ra": ra, "dec": dec, "category": words}), searched]), covers=covers)
     factors, (strength,) = weigh([candidates], table, P, np.full(n, "unassociated"))
-    c = dict(zip(strength.categories, zip(strength.completeness["agn"], strength.errors["agn"], strict=True), strict=True))
+    c = dict(
+        zip(strength.categories, zip(strength.completeness["agn"], strength.errors["agn"], strict=True), strict=True)
+    )
     for name, share in true.items():
         assert c[name][0] == pytest.approx(share, abs=3 * c[name][1])
     after = P * factors
@@ -370,10 +374,69 @@ def test_the_places_of_the_lat_sources_are_refused():
         weigh([near], wider, P, np.full(200, "unassociated"))
 
 
-def test_objects_have_their_own_names_beside_those_of_the_lat_sources():
-    table = Table({"Source_Name": ["4FGL J0001.2+4741"] * 60, "name": [f"R{k}" for k in range(60)]})
-    table["ra"], table["dec"] = directions(np.random.default_rng(9), 60)
-    assert Candidates.of(table).names.tolist() == table["name"].tolist()
+RADIUS_90 = np.sqrt(-2.0 * np.log(0.1))
+
+
+@pytest.mark.parametrize(
+    ("columns", "sigmas", "said"),
+    [
+        ({"Err90": 36.0}, (36 / RADIUS_90,) * 2, "Err90 (90 % radii, taken as arcsec)"),  # 2SXPS
+        ({"r90": 0.6 * u.arcmin}, (36 / RADIUS_90,) * 2, "r90 (90 % radii)"),
+        ({"pos_err_95_arcsec": 36.0}, (36 / SIGMA,) * 2, "pos_err_95_arcsec (95 % radii)"),
+        ({"SC_POSERR": 36.0}, (36 / np.sqrt(2),) * 2, "SC_POSERR (63 % radii, taken as arcsec)"),  # XMM
+        ({"ra_err": 9.0 * u.arcsec, "dec_err": 6.0 * u.arcsec}, (9, 6), "ra_err, dec_err (1 σ)"),  # NWAY
+        ({"E_RA": 0.01 * u.deg, "E_DEC": 0.02 * u.deg}, (36, 72), "E_RA, E_DEC (1 σ)"),  # VLASS
+        ({"e_RAJ2000": 2.0 * u.s, "e_DEJ2000": 7.0 * u.arcsec}, (15, 7), "e_RAJ2000, e_DEJ2000 (1 σ)"),  # NVSS at 60°
+        ({"eeMaj": 5.0, "eeMin": 2.0, "eePA": 90.0}, (5, 2), "eeMaj, eeMin, eePA (1 σ, taken as arcsec)"),  # AllWISE
+        ({"err_ellipse_r0": 9.0, "err_ellipse_r1": 6.0, "err_ellipse_ang": 0.0}, (6 / SIGMA, 9 / SIGMA), "95 % radii"),
+    ],
+)
+def test_errors_of_positions_are_known_by_their_names(columns, sigmas, said):
+    table = Table({"name": [f"X{k}" for k in range(60)], "ra": np.arange(60.0), "dec": np.full(60, 60.0)})
+    for name, value in columns.items():
+        table[name] = np.full(60, getattr(value, "value", value))
+        table[name].unit = getattr(value, "unit", None)
+    candidates = Candidates.of(table)
+    np.testing.assert_allclose(3600 * np.sqrt(candidates.covariance[0, :2]), sigmas, rtol=1e-6)
+    assert any(said in note for note in candidates.notes)
+
+
+def test_what_was_taken_is_said(capsys, monkeypatch):
+    """A list of 2SXPS with limits, and rows of sources that were searched in vain or have no position."""
+    rng = np.random.default_rng(9)
+    ra, dec = directions(rng, 60)
+    table = Table({"2SXPS": [f"R{k}" for k in range(60)], "4FGL": [f"4FGL J{k:04d}.0+4741" for k in range(60)]})
+    table["RA"], table["Dec"], table["Err90"], table["odd"] = np.where(np.arange(60) < 58, ra, np.nan), dec, 5.0, 1
+    table["FluxB"], table["e_FluxB"], table["FluxB_UL"] = rng.uniform(1, 2, 60), 0.1, 3.0
+    table["4FGL"][59] = ""
+    taken = Candidates.of(table, "x.csv")
+    assert taken.names.tolist() == table["2SXPS"][:58].tolist()
+    assert taken.notes == (
+        "'x.csv': 58 objects",
+        "names: 2SXPS",
+        "LAT sources: 4FGL",
+        "positions: RA, Dec",
+        "errors of positions: Err90 (90 % radii, taken as arcsec)",
+        "flux: FluxB, errors: e_FluxB",
+        "upper limits are not used: FluxB_UL",
+        "not used: odd",
+        "59 LAT sources were searched, 1 of them in vain",
+        "1 rows without a position are left out",
+    )
+    kinds_of_two = {kind: [0.126, 0.292] for kind in ("agn", "pulsar")}
+    categories = ("flux below 7.88", "flux 7.88 to 10.4, xray.csv")
+    strength = Strength("x.csv", "", "ellipses", 58, 1.0, 0.46, 0.12, categories, kinds_of_two, kinds_of_two)
+    labels = Table({"P_CPT": [0.7]}, meta={COUNTERPARTS_KEY: json.dumps([asdict(strength)])})
+    monkeypatch.setenv("COLUMNS", "80")
+    print_counterparts(labels, [taken], Path("all.fits"))
+    printed = capsys.readouterr().out
+    assert printed.count("0.292 ± 0.292") == printed.count("0.126 ± 0.126") == 2
+    assert "0.46 ± 0.12" in printed
+    del table["2SXPS"]
+    table["name"] = [f"R{k}" for k in range(60)]
+    assert Candidates.of(table).names[0] == "R0"
+    del table["name"]
+    assert Candidates.of(table).names[0] == ""
 
 
 def test_categories_are_found_where_real_objects_have_other_fluxes():
