@@ -109,6 +109,7 @@ def classify(
             class_priors=recipe.class_priors,
             class2=recipe.class2,
             counterparts=counterparts,
+            teachers=training,
             table=table,
             progress=progress,
         )

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass._version import __version__
@@ -23,6 +24,7 @@ from fermiclass.errors import FeatureError, ModelFolderError, require
 from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import typed
+from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 from fermiclass.labelling.associations import Associations, SecondAssociations, SelectionPrior, of_release
 from fermiclass.labelling.class_priors import DEFAULT_WAY, NUMBERS_KEY, GroupPriors, check_class_priors, given_ratios
 from fermiclass.labelling.counterparts import add_counterparts, kinds_of_classes, of_those, one_or_several, weigh
@@ -34,8 +36,6 @@ from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.prediction.prediction import Prediction, join
 
 if TYPE_CHECKING:
-    from astropy.table import Table
-
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
     from fermiclass.nimgp.estimators.fitted import Fitted
 
@@ -200,6 +200,7 @@ class CatalogModel:
         class_priors: str | GroupPriors | None = None,
         class2: bool | None = None,
         counterparts: Candidates | Sequence[Candidates] = (),
+        teachers: Catalog | None = None,
         table: FeatureTable | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Table:
@@ -223,6 +224,8 @@ class CatalogModel:
         counterparts
             Tables of objects, one of which may be a source without an association, as evidence of its class
             (:mod:`fermiclass.labelling.counterparts`).
+        teachers
+            A further catalogue, such as that of the training, whose unassociated sources teach what counterparts say.
         table
             The features of all sources of the catalogue, imputed as the model's, to save time.
         progress
@@ -232,8 +235,9 @@ class CatalogModel:
         -------
         Table
             The label table: one row for each target, in the catalogue's order. See
-            :mod:`fermiclass.labelling.labels`. The label of a source does not depend on the other sources. Features
-            that are not known are averaged over: :mod:`fermiclass.labelling.unknown_values`.
+            :mod:`fermiclass.labelling.labels`. The label of a source does not depend on the other sources; what
+            counterparts say is learned from all unassociated ones of `catalog` and `teachers`. Features that are not
+            known are averaged over: :mod:`fermiclass.labelling.unknown_values`.
 
         Raises
         ------
@@ -274,7 +278,18 @@ class CatalogModel:
         if tables:
             of_kind = kinds_of_classes(self.grouping, self.classes)
             p = before.probabilities @ of_kind
-            factors, strengths = weigh(tables, sources.table, p, sources.status)
+            placed, both, status = sources.table, p, sources.status
+            if teachers is not None:
+                more = teachers[
+                    teachers.is_target(self.grouping, "unassociated") & ~np.isin(teachers.names, sources.names)
+                ]
+                ratios_of_more = self.ratios(more, recipe.class_priors, recipe.class2)
+                taught = self.predict(self.features_of(more), ratios=ratios_of_more).probabilities
+                placed = Table({x: np.append(angles(placed, x), angles(more.table, x)) for x in (*PLACE, *ELLIPSE)})
+                placed["Source_Name"] = np.append(sources.names, more.names)
+                both, status = np.vstack([p, taught @ of_kind]), np.append(status, more.status)
+            factors, strengths = weigh(tables, placed, both, status)
+            factors = factors[: len(sources)]
             of_class = factors[:, of_kind.argmax(axis=1)]
             prediction = predict(of_class if ratios is None else ratios * of_class)
         labels = label_table(

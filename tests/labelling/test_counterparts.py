@@ -467,7 +467,7 @@ def test_labels_have_their_candidates(few):
 
 
 def test_what_is_labelled_does_not_change_what_a_table_says(few):
-    """Blazars of uncertain type alone, and all targets: the same completeness, and the same labels."""
+    """Blazars of uncertain type alone, or nine sources beside the catalogue that teaches: the labels of all targets."""
     ra, dec = drawn_within(np.random.default_rng(9), few.table[np.isin(few.classes, ["", "bcu"])])
     table = Table({"ra": ra, "dec": dec, "name": [f"X{k}" for k in range(len(ra))]})
     planted = Candidates.of(table, "planted.csv", "claims", statuses=("unassociated", "bcu"))
@@ -478,6 +478,9 @@ def test_what_is_labelled_does_not_change_what_a_table_says(few):
     assert len(same) == len(some) == np.sum(few.classes == "bcu")
     for name in ("Sum_P_agn", "P_CPT", "CPT_NAME"):
         np.testing.assert_array_equal(same[name], some[name])
+    part = few[np.isin(few.names, every["Source_Name"][:9])]
+    of_part = model.label(part, "uncertain", counterparts=planted, teachers=few)
+    np.testing.assert_allclose(of_part["Sum_P_agn"], every["Sum_P_agn"][:9], atol=1e-5)
 
 
 def test_the_errors_of_c_are_those_of_its_scatter():
