@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,8 +17,8 @@ from astropy import units as u
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.brought.column_names import own_names
-from fermiclass.brought.other_list import OtherList, numbers_of, place_of
+from fermiclass.brought.column_names import error_of, own_names
+from fermiclass.brought.other_list import PLACE_NAMES, OtherList, numbers_of, place_of
 from fermiclass.brought.published import stranger
 from fermiclass.catalog.classes import CLASS_TREE, UNCERTAIN_CLASSES
 from fermiclass.catalog.origin import digest
@@ -51,8 +52,15 @@ _EDGE = 4.0 / (3.0 * np.pi)
 #: Objects of one table, and those of two with exact positions, are one if they are closer than this, in degrees.
 _SAME, _SAME_IN_TWO = 0.1 / 3600.0, 5.0 / 3600.0
 _ERRORS = ("pos_err", "poserr", "pos_error", "radec_err", "e_pos", "unc_position", "position_error")
+#: Columns of 95 % ellipses, those of the LAT and of Chandra.
+_ELLIPSES = (tuple(map(str.lower, ELLIPSE)), ("err_ellipse_r0", "err_ellipse_r1", "err_ellipse_ang"))
+_PLACE_WORDS = PLACE_NAMES["RAJ2000"], PLACE_NAMES["DEJ2000"]
+_PLACES_OF_OBJECTS = {*_PLACE_WORDS[0], *_PLACE_WORDS[1]}
+#: Names of columns, not known, that may be errors of positions.
+_LIKE_ERRORS = re.compile(r"^e?_?pos|err_?(90|95|maj|ell|rad|circ)|^[xy]_?err|poserr", re.IGNORECASE)
 _OBJECT_NAMES = ("name", "iauname", "2sxps", "counterpart", "assoc", "object", "source", "id")
 _IN_NAME = {"_arcsec": u.arcsec, "_arcmin": u.arcmin, "_deg": u.deg, "_mas": u.mas}
+_ENDING = f"({'|'.join(_IN_NAME)})$"
 _LAT_NAME = "FGL J"
 _FEW_INSIDE = 3.0  # objects in an ellipse; with fewer many ellipses have none
 _INSIDE = 0.98  # share of objects within the 95 % ellipses, from which on a table has no others
@@ -159,7 +167,7 @@ class Candidates:
         placed = np.flatnonzero(np.isfinite(listed.ra) & np.isfinite(listed.dec))
         if not len(placed):
             raise CatalogError(f"'{source}' has no positions: name its columns ra and dec, in degrees or sexagesimal.")
-        covariance, errors = _covariance(plain, source)
+        covariance, errors = _covariance(plain, source, listed.dec)
         with np.errstate(over="ignore"):
             lost = covariance[placed, :2].max(axis=1) > _LARGEST**2
         if lost.any():
@@ -190,7 +198,7 @@ class Candidates:
                 "table, or say what it covers: ellipses or claims (--counterparts FILE:claims)."
             )
         notes += [*done, *(note for note in (errors, by) if note)]
-        by_row = (listed.names, listed.ra, listed.dec, covariance)
+        by_row = (listed.names if listed.names.any() else _any_names(plain), listed.ra, listed.dec, covariance)
         rest = (covers, tuple(kinds), tuple(notes), tuple(statuses))
         return cls(source, digest(plain), *by_row, categories, membership, *rest, flux, flux_error, searched)._of(rows)
 
@@ -435,33 +443,51 @@ def _searched(table: Table, placed: NDArray[np.intp]) -> frozenset[str]:
     return frozenset()
 
 
-def _covariance(table: Table, source: str) -> tuple[FloatArray, str]:
-    """Return the covariance of each position, ``(n, 3)`` deg², and a sentence on where it is from."""
-    names = {name.lower(): name for name in reversed(table.colnames)}
-    if {each.lower() for each in ELLIPSE} <= names.keys():
-        axes = [_in_degrees(table, names[each.lower()], source, u.deg) for each in ELLIPSE]
-        return ellipse(*axes), "errors of their positions: Conf_95_SemiMajor"
-    pair = [names[each] for each in ("e_raj2000", "e_dej2000") if each in names]
-    if len(pair) < 2:
-        words = [each + ending for each in _ERRORS for ending in ("", *_IN_NAME)]
-        pair = [names[each] for each in words if each in names][:1] * 2
+def _any_names(table: Table) -> NDArray[np.str_]:
+    """Return the names of objects where no column has a usual name: texts that are all different, or numbers *_id."""
+    for name in table.colnames:
+        texts_or_ids = table[name].dtype.kind == "U" and name.lower() not in _PLACES_OF_OBJECTS
+        if (texts_or_ids or name.lower().endswith("_id")) and len(np.unique(words := texts(table[name]))) == len(table):
+            return words
+    return np.full(len(table), "")
+
+
+def _covariance(table: Table, source: str, dec: FloatArray) -> tuple[FloatArray, str]:
+    """Return the covariance of each position, ``(n, 3)`` deg², and a sentence on where it is from.
+
+    Warns with CatalogWarning where a column that is not known looks like an error.
+    """
+    there = {name.lower(): name for name in reversed(table.colnames)}
+    for axes in (axes for axes in _ELLIPSES if {*axes} <= there.keys()):
+        usual = [u.deg if each.endswith("ang") or axes is _ELLIPSES[0] else None for each in axes]
+        found = [_in_degrees(table, there[each], source, dec, unit) for each, unit in zip(axes, usual, strict=True)]
+        return ellipse(*found), f"errors of their positions: {there[axes[0]]}"
+    names = {re.sub(_ENDING, "", each): name for each, name in there.items()} | there
+    of_places = (next(filter(None, (error_of(name, names) for name in words)), None) for words in _PLACE_WORDS)
+    pairs = [(*of_places,), (names.get("sigra"), names.get("sigdec")), *((names.get(each),) * 2 for each in _ERRORS)]
+    pair = next((each for each in pairs if None not in each), ())
     if not pair:
+        if odd := [name for name in table.colnames if _LIKE_ERRORS.search(name)]:
+            text = f"'{source}': the positions are taken as exact, beside {', '.join(odd)}"
+            warnings.warn(f"{text}. Name the column of their error pos_err_arcsec", CatalogWarning, stacklevel=4)
         return np.zeros((len(table), 3)), ""
-    east, north = (_in_degrees(table, name, source) for name in pair)
+    east, north = (_in_degrees(table, str(name), source, dec) for name in pair)
     return np.stack([east**2, north**2, np.zeros(len(table))], axis=1), f"errors of their positions: {pair[0]}, 1 σ"
 
 
-def _in_degrees(table: Table, name: str, source: str, unit: u.UnitBase | None = None) -> FloatArray:
-    """Return a column of angles in degrees, 0 where there is none."""
+def _in_degrees(table: Table, name: str, source: str, dec: FloatArray, unit: u.UnitBase | None = None) -> FloatArray:
+    """Return a column of angles in degrees, 0 where there is none; seconds of time are those of right ascension."""
     unit = table[name].unit or unit or _IN_NAME.get(f"_{name.lower().rpartition('_')[2]}")
     if unit is None:
         raise CatalogError(
             f"the column {name} of '{source}' has no unit. Name it {name}_arcsec or {name}_deg, or give it a unit."
         )
     try:
-        values = np.abs(np.asarray(table[name], float) * u.Unit(unit).to("deg"))
+        of_time = "ra" in name.lower() and u.Unit(unit).is_equivalent("s")
+        factor = np.cos(np.radians(dec)) * u.Unit(unit).to("s") / 240.0 if of_time else u.Unit(unit).to("deg")
+        values = np.abs(np.asarray(table[name], float) * factor)
         values = np.where(np.isnan(values), 0.0, np.minimum(values, _INFINITE))
-        if "PosAng" not in name and np.median(values) > 1.0:
+        if not name.lower().endswith("ang") and np.median(values) > 1.0:
             raise ValueError(f"their median is {np.median(values):g} degrees")
         return values
     except (ValueError, TypeError) as error:
