@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from fermiclass.brought.column_names import own_names
 from fermiclass.brought.other_list import PLACE_NAMES, OtherList, numbers_of, place_of
+from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import texts
@@ -38,6 +41,8 @@ _ERRORS: tuple[tuple[str, float, str], ...] = (
     *((name, _90, "") for name in ("r90", "err_90", "pos_err_90", "pos_r90")),
     *((name, _95, "") for name in ("err95", "r95", "err_95", "pos_err_95", "pos_r95")),
 )
+#: Names of columns, not known, that may be errors of positions.
+_LIKE_ERRORS = re.compile(r"^e?_?pos|err_?(90|95|maj|ell|rad|circ)|^[xy]_?err|poserr", re.IGNORECASE)
 _IN_NAME = {"_arcsec": u.arcsec, "_arcmin": u.arcmin, "_deg": u.deg, "_mas": u.mas}
 _INFINITE = 1e6  # degrees, for an error without a limit
 
@@ -132,7 +137,7 @@ def _own_name(table: Table, words: Mapping[str, NDArray[np.str_]], of_lat: list[
     texts_of_others = {name.lower(): name for name in words if name not in of_lat and name.lower() not in places}
     usual = next((texts_of_others[name] for name in _NAMES if name in texts_of_others), None)
     different = (name for name in texts_of_others.values() if len(np.unique(words[name])) > 0.9 * len(table))
-    return usual or (next(different, None) if of_lat else None)
+    return usual or next(different, None)
 
 
 def _searched(words: Mapping[str, NDArray[np.str_]], empty: NDArray[np.bool_]) -> frozenset[str]:
@@ -162,6 +167,9 @@ def _covariance(
             kind = f"{100 * part:.0f} % radii" if part else "1 σ"
             kind += "" if table[found[0]].unit is not None or not unit else f", taken as {unit}"
             return covariance, found, f"errors of positions: {', '.join(found)} ({kind})"
+    if odd := [name for name in table.colnames if _LIKE_ERRORS.search(name)]:
+        text = f"'{source}': the positions are taken as exact, beside {', '.join(odd)}"
+        warnings.warn(f"{text}. Name the column of their error pos_err_arcsec", CatalogWarning, stacklevel=5)
     return np.zeros((len(table), 3)), [], "errors of positions: none, they count as exact"
 
 

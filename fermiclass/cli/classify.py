@@ -110,6 +110,7 @@ def classify(
             class_priors=recipe.class_priors,
             evidence=recipe.evidence,
             counterparts=counterparts,
+            teachers=training,
             table=table,
             progress=progress,
         )

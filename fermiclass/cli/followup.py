@@ -101,7 +101,7 @@ def _bits(text: str) -> tuple[int, ...]:
 @click.option("--max-ood", type=float, metavar="S", help="Maximum OOD_SCORE.")
 @click.option("--min-lasts", type=float, metavar="P", help="Minimum LASTS: probability that a later list has it.")
 @click.option("--dec", type=float, nargs=2, metavar="MIN MAX", help="Range of declination, deg.")
-@click.option("--ra", type=float, nargs=2, metavar="MIN MAX", help="Range of right ascension, deg; 330 30 includes 0.")
+@click.option("--ra", type=float, nargs=2, metavar="MIN MAX", help="Range of right ascension, deg; -30 30 includes 0.")
 @click.option("--abs-glat", type=float, nargs=2, metavar="MIN MAX", help="Range of absolute Galactic latitude, deg.")
 @click.option("--min-significance", type=float, metavar="S", help="Minimum Signif_Avg.")
 @click.option("--min-flux", type=float, metavar="F", help="Minimum Flux1000 in ph cm-2 s-1.")

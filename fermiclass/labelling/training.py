@@ -207,7 +207,7 @@ def classify(
     counterparts = one_or_several(counterparts)  # before the training
     checked = recipe.check(catalog if train_on is None else train_on, catalog)
     table = checked.table if train_on is None else None
-    return train_checked(checked).label(checked.sources, counterparts=counterparts, table=table)
+    return train_checked(checked).label(checked.sources, counterparts=counterparts, teachers=train_on, table=table)
 
 
 def retrain(

@@ -493,6 +493,33 @@ def test_a_number_that_stands_for_none_is_a_blank(name, mark):
     np.testing.assert_array_equal(found.flux, expected.flux)
 
 
+@pytest.mark.parametrize(
+    ("east", "north", "factor"),
+    [
+        ("E_RA", "E_DEC", u.deg / 3600),
+        ("ra_err_arcsec", "dec_err_arcsec", 1),
+        ("sigra", "sigdec", u.arcsec),
+        ("e_RA", "e_Dec", 1e3 * u.mas),
+        ("e_ra", "e_dec", (u.s / 15, u.arcsec)),
+        ("err_ellipse_r1", "err_ellipse_r0", SIGMA * u.arcsec),
+    ],
+)
+def test_position_errors_of_surveys(east, north, factor):
+    """Errors of 2 arcsec to the east and 3 to the north, at 60 degrees of declination; seconds of time are 15 cos δ."""
+    of_east, of_north = factor if isinstance(factor, tuple) else (factor, factor)
+    time = 2.0 if isinstance(factor, tuple) else 1.0
+    columns = {
+        east: np.full(60, 2.0) * time * of_east,
+        north: np.full(60, 3.0) * of_north,
+        "err_ellipse_ang": [0.0] * 60,
+    }
+    found = Candidates.of(
+        Table({"designation": [f"A{k}" for k in range(60)], "ra": range(60), "dec": [60.0] * 60, **columns})
+    )
+    assert found.covariance[0] * 3600**2 == pytest.approx([4.0, 9.0, 0.0])
+    assert found.names[1] == "A1"
+
+
 def test_claims_are_capped():
     rng = np.random.default_rng(7)
     table, P = sources(rng, 300), kinds(rng, 300)
@@ -525,6 +552,7 @@ def test_few_claims_in_one_region_count():
         ({"ra": [1.0], "dec": [2.0], "pos_err": [3.0]}, {}, "pos_err .* has no unit"),
         ({"ra": [1.0], "dec": [2.0], "pos_err": [3.0] * u.s}, {}, "pos_err .* holds no angles"),
         ({"ra": [1.0], "dec": [2.0], "pos_err_deg": [3.0]}, {}, "pos_err_deg .* median is 3 degrees"),
+        ({"ra": [1.0], "dec": [2.0], "ra_err": [3.0], "dec_err": [3.0]}, {}, "ra_err .* has no unit"),
         ({"ra": [1.0], "dec": [200.0]}, {}, "beyond 90"),
         ({"ra": [1.0] * 60, "dec": [2.0] * 60}, {}, "has 1 objects: too few"),
     ],
@@ -573,7 +601,7 @@ def test_labels_have_their_candidates(few):
 
 
 def test_what_is_labelled_does_not_change_what_a_table_says(few):
-    """Blazars of uncertain type alone, and all targets: the same completeness, and the same labels."""
+    """Blazars of uncertain type alone, or nine sources beside the catalogue that teaches: the labels of all targets."""
     ra, dec = drawn_within(np.random.default_rng(9), few.table[np.isin(few.classes, ["", "bcu"])])
     table = Table({"ra": ra, "dec": dec, "name": [f"X{k}" for k in range(len(ra))]})
     planted = Candidates.of(table, "planted.csv", "claims", statuses=("unassociated", "bcu"))
@@ -584,6 +612,9 @@ def test_what_is_labelled_does_not_change_what_a_table_says(few):
     assert len(same) == len(some) == np.sum(few.classes == "bcu")
     for name in ("Sum_P_agn", "P_CPT", "CPT_NAME"):
         np.testing.assert_array_equal(same[name], some[name])
+    part = few[np.isin(few.names, every["Source_Name"][:9])]
+    of_part = model.label(part, "uncertain", counterparts=planted, teachers=few)
+    np.testing.assert_allclose(of_part["Sum_P_agn"], every["Sum_P_agn"][:9], atol=1e-5)
 
 
 def test_the_errors_of_c_are_those_of_its_scatter():
