@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -99,12 +99,14 @@ class Benchmark:
 
     @cached_property
     def published(self) -> PublishedFigures:
-        """Figures of the paper as printed, which are in ``published.csv``.
+        """Figures of the paper as printed, which are in ``published.csv``; also of the variants that follow it.
 
-        Those of NIMGP are with the authors' start of q(x).
+        Those of NIMGP are with the authors' start of q(x), and those of NIMGP_FO may be with a V that is kept.
         """
         rows = pd.read_csv(Path(__file__).with_name("published.csv")).query("benchmark == @self.name")
-        rows = pd.concat([rows, rows.query("method == 'nimgp'").assign(method="nimgp@authors")])
+        as_published = ("nimgp@authors", "nimgp-fo@fixed")
+        variants = [rows[rows["method"] == name.partition("@")[0]].assign(method=name) for name in as_published]
+        rows = pd.concat([rows, *variants])
         figures = rows.set_index(["cell", "method"]).drop(columns="benchmark")
         return {(str(cell), str(method)): row.dropna().to_dict() for (cell, method), row in figures.iterrows()}
 
@@ -146,6 +148,9 @@ class Benchmark:
           of wrong labels among the first 1.25 × ``"wrong"`` training rows, if the method ranks them.
         """
         problems = [self.problem(cell, split) for split in splits]
+        if (kept := _kept_noise(estimator)) is not None:
+            every = [(np.full_like(p.X, kept), np.full_like(p.X_test, kept)) for p in problems]
+            problems = [replace(p, X_var=V, X_var_test=v) for p, (V, v) in zip(problems, every, strict=True)]
         started = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -219,6 +224,12 @@ def score_labels(y: NDArray[Any], of_known: FloatArray, known: NDArray[Any]) -> 
         "classes": [str(name) for name in classes],
         "confusion": metrics.confusion(p, truth).T.tolist(),
     }
+
+
+def _kept_noise(estimator: Any) -> float | None:
+    """Return the V that a method ``@fixed`` keeps: a start of V where V is given."""
+    hyper = getattr(estimator, "hyper", None)
+    return hyper.get("noise") if isinstance(hyper, Mapping) and estimator.noise == "given" else None
 
 
 def _scores(problem: Problem, p: FloatArray, known: NDArray[Any]) -> Record:

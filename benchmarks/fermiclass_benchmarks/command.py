@@ -43,7 +43,8 @@ def _kernel(text: str) -> str:
     "labels or not); baselines such as logistic. All our methods except rmgpc and smgpc accept a likelihood after @, "
     f"such as mgp@probit: {', '.join(LIKELIHOODS)}, or step-fixed, probit-fixed, logit-fixed (label noise of 0.001, "
     "not learned). A likelihood can end in -robust (learns the fraction of wrong labels) or -predictive (trained by "
-    "log E p(y|f), not by the bound), such as softmax-robust. nimgp@authors starts q(x) as the authors' code does. "
+    "log E p(y|f), not by the bound), such as softmax-robust. nimgp@authors starts q(x) as the authors' code does, and "
+    "nimgp-fo@fixed keeps V at 0.1 and learns none. "
     "[default: those of the paper's table]",
 )
 @click.option("--datasets", metavar="a,b", help="Data sets of the benchmark.")

@@ -55,14 +55,14 @@ _ENDINGS: tuple[tuple[str, tuple[str, ...], Mapping[str, Any], tuple[str, ...]],
 _AUTHORS_Q = {"units": "inputs", "spread": 1e-5}
 
 #: Estimator settings by the name that follows the @ of a method: a likelihood, whose ε is learned if it is not fixed,
-#: or the authors' start of q(x).
+#: the authors' start of q(x), or a V that keeps its start in place of one that is given or learned.
 VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         f"{name}{ending}": {"likelihood": name, "hyper": {"epsilon": 1e-3 if name in fixed else None}, **more}
         for ending, likelihoods, more, fixed in _ENDINGS
         for name in likelihoods
     }
-    | {"authors": {"inputs": _AUTHORS_Q}}
+    | {"authors": {"inputs": _AUTHORS_Q}, "fixed": {"noise": "given", "hyper": {"noise": 0.1}}}
 )
 
 
