@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation import metrics
 from fermiclass.io import FloatArray
+from fermiclass.nimgp.estimators.of_papers import epsilon_of_authors, join_settings
 from fermiclass_benchmarks.methods import METHOD_OPTIONS, MethodOptions, make_estimator
 
 if TYPE_CHECKING:
@@ -89,6 +90,10 @@ class Benchmark:
     scores: Mapping[str, tuple[str, str]] = MappingProxyType({"nll": ("NLL", ".4f"), "error": ("error", ".3f")})
     #: Options of the command that the benchmark has, beside those of all benchmarks.
     options: Sequence[str] = ("noise", *METHOD_OPTIONS)
+    #: Number of classes by data set, where the main paper's authors published their code.
+    classes: Mapping[str, int] = MappingProxyType({})
+    #: Whether the paper's optimiser is that of a plain command.
+    paper_first = False
     #: Settings that replace the paper's optimiser; None for those of :mod:`fermiclass_benchmarks.methods`.
     fast: Mapping[str, Any] | None = None
 
@@ -128,7 +133,15 @@ class Benchmark:
 
     def estimator(self, cell: str, method: str, options: MethodOptions) -> Any:
         """Return an unfitted estimator. Raises BenchmarkError when the method is unknown, or cannot have an option."""
-        return make_estimator(method, self.settings(cell), options, fast=self.fast_settings(cell, method))
+        settings = self.settings(cell)
+        if options.paper:
+            settings = join_settings(settings, {"hyper": self.authors(cell, method)})
+        return make_estimator(method, settings, options, fast=self.fast_settings(cell, method))
+
+    def authors(self, cell: str, method: str) -> Mapping[str, Any]:
+        """Return hyper-parameters of the authors' code that only the paper's optimiser takes: ε of MGP, starts of V."""
+        classes = self.classes.get(cell.partition("/")[0])
+        return {"epsilon": epsilon_of_authors(classes)} if method == "mgp" and classes else {}
 
     def fast_settings(self, cell: str, method: str) -> Mapping[str, Any] | None:
         """Return what replaces the paper's optimiser for a cell and method, as :attr:`fast`."""

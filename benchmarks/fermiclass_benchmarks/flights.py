@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import BenchmarkError
 from fermiclass.io import FloatArray
+from fermiclass.nimgp.estimators.of_papers import additive_noise
 from fermiclass_benchmarks.benchmark import Benchmark, PaperTable, Problem
-from fermiclass_benchmarks.gpc import paper_settings
 from fermiclass_benchmarks.methods import METHOD_OPTIONS
 
 NUM_TEST = 10_000
@@ -66,7 +66,7 @@ class Flights(Benchmark):
 
     def settings(self, cell: str) -> Mapping[str, Any]:
         """Return the settings of section IV-A. The initial length-scales are those of the paper's other data."""
-        return paper_settings(8) | {"num_inducing": 200, "steps": 100_000}
+        return additive_noise(8) | {"num_inducing": 200, "steps": 100_000}
 
 
 @lru_cache(maxsize=1)

@@ -31,6 +31,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fermiclass.errors import BenchmarkError
 from fermiclass.io import FloatArray
+from fermiclass.nimgp.estimators.of_papers import KERNELS, paper_method
 from fermiclass.nimgp.names import LEARNED
 from fermiclass_benchmarks.benchmark import Benchmark, PaperTable, Record
 from fermiclass_benchmarks.methods import MethodOptions
@@ -38,9 +39,6 @@ from fermiclass_benchmarks.methods import MethodOptions
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Kernels of the Gaussian processes: the classic one, which ignores the noise of the inputs, expected covariances, and
-#: both (the paper's equation 20).
-KERNELS: Mapping[str, str] = MappingProxyType({"classic": "plain-se", "uncertain": "se", "mixture": "se+plain-se"})
 NETWORK = "mlp"
 
 
@@ -83,10 +81,8 @@ class _Regression(Benchmark):
                 hidden_layer_sizes=(5, 5), activation="tanh", solver="lbfgs", alpha=0.1, max_iter=1000, random_state=0
             )
             return TransformedTargetRegressor(make_pipeline(StandardScaler(), network), transformer=StandardScaler())
-        from fermiclass.nimgp.estimators.exact_regressor import UncertainGPRegressor
-
         white = 0.0 if cell.startswith(_KNOWN) else LEARNED
-        return UncertainGPRegressor(kernel=KERNELS[method], starts=self.starts, noise_variance=white)
+        return paper_method(method, starts=self.starts, noise_variance=white)
 
 
 def _fit(estimator: Any, data: TrainingSet, output: int = 0) -> Any:

@@ -8,10 +8,11 @@ import pytest
 from fake import CELLS, Constant, FakeBenchmark, Learner
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation.baselines import BaselineClassifier
+from fermiclass.nimgp.estimators.of_papers import join_settings
 from fermiclass_benchmarks import BENCHMARKS, make_benchmark
 from fermiclass_benchmarks.benchmark import Problem
 from fermiclass_benchmarks.harness import Work, run_splits
-from fermiclass_benchmarks.methods import MethodOptions, join_settings
+from fermiclass_benchmarks.methods import MethodOptions
 
 
 def records_of(estimator, cell="easy/0", splits=(0, 3)):
@@ -165,10 +166,18 @@ def test_problems_are_the_same_in_every_process(benchmark):
 @OF_CLASSES
 def test_settings_are_those_of_an_estimator(benchmark):
     for cell in benchmark.cells:
-        settings = benchmark.settings(cell)
+        settings = join_settings(benchmark.settings(cell), {"hyper": benchmark.authors(cell, "nimgp")})
         parameters = benchmark.estimator(cell, "nimgp", MethodOptions(paper=True)).get_params()
         assert join_settings(parameters, settings) == parameters
         assert not {"method", "random_state"} & set(settings)
+
+
+@pytest.mark.parametrize(("name", "starts"), [("mnist", [0.01, 0.01, 0.025, 0.05]), ("active", [0.1, 0.1, 0.25, 0.5])])
+def test_a_learned_noise_starts_as_in_the_authors_code(name, starts):
+    benchmark = make_benchmark(name)
+    for cell, start in zip(benchmark.cells[:4], starts, strict=True):
+        hyper = benchmark.estimator(cell, "nimgp-nn", MethodOptions(paper=True)).hyper
+        assert hyper["noise"] == pytest.approx(start)
 
 
 def test_default_cells():
