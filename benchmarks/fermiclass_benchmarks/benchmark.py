@@ -109,7 +109,7 @@ class Benchmark:
         Those of NIMGP are with the authors' start of q(x), and those of NIMGP_FO may be with a V that is kept.
         """
         rows = pd.read_csv(Path(__file__).with_name("published.csv")).query("benchmark == @self.name")
-        as_published = ("nimgp@authors", "nimgp-fo@fixed")
+        as_published = ("nimgp@authors", "nimgp-fo@fixed", "nimgp-fo@fixed-0.25", "nimgp-fo@fixed-0.5")
         variants = [rows[rows["method"] == name.partition("@")[0]].assign(method=name) for name in as_published]
         rows = pd.concat([rows, *variants])
         figures = rows.set_index(["cell", "method"]).drop(columns="benchmark")

@@ -44,7 +44,7 @@ def _kernel(text: str) -> str:
     f"such as mgp@probit: {', '.join(LIKELIHOODS)}, or step-fixed, probit-fixed, logit-fixed (label noise of 0.001, "
     "not learned). A likelihood can end in -robust (learns the fraction of wrong labels) or -predictive (trained by "
     "log E p(y|f), not by the bound), such as softmax-robust. nimgp@authors starts q(x) as the authors' code does, and "
-    "nimgp-fo@fixed keeps V at 0.1 and learns none. "
+    "nimgp-fo@fixed keeps V at 0.1 and learns none, @fixed-0.25 and @fixed-0.5 at another. "
     "[default: those of the paper's table]",
 )
 @click.option("--datasets", metavar="a,b", help="Data sets of the benchmark.")

@@ -59,6 +59,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         for ending, likelihoods, more, fixed in _ENDINGS
         for name in likelihoods
     }
+    | {f"fixed-{V}": {"noise": "given", "hyper": {"noise": V}} for V in (0.25, 0.5)}
     | {"authors": {"inputs": authors_start(1)["inputs"]}, "fixed": {"noise": "given", "hyper": {"noise": 0.1}}}
 )
 

@@ -134,9 +134,8 @@ def test_bad_arguments(tmp_path, arguments, message):
 )
 def test_which_optimiser_a_command_has(planned, data, command, is_paper):
     run("benchmark", *command.split(), "--methods", "nimgp", *(("--data", data) if "astro" in command else ()))
-    assert [(estimator.batch_size is not None, estimator.training["decay"]) for estimator in planned] == [
-        (is_paper, not is_paper)
-    ]
+    (estimator,) = planned
+    assert (estimator.batch_size is not None, estimator.training["decay"]) == (is_paper, not is_paper)
 
 
 @pytest.mark.parametrize("command", documented(), ids=lambda command: command[:60])
