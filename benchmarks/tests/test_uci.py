@@ -59,7 +59,7 @@ def test_rows_that_do_not_fit(tmp_path):
 
 def test_a_fixed_noise_is_given_and_not_learned(benchmark):
     """It is as if every input had it as its variance: the MGP, which knows no noise, is what it is without."""
-    names = ("mgp", "mgp@fixed", "nimgp-fo@fixed")
+    names = ("mgp@step-fixed", "mgp@fixed", "nimgp-fo@fixed")
     made = [benchmark.estimator("wine/0.1", name, MethodOptions(paper=True, steps=20)) for name in names]
     made = [estimator.set_params(learning_rate=0.05) for estimator in made]
     plain, mgp, fixed = (benchmark.run("wine/0.1", estimator, [0])[0] for estimator in made)
