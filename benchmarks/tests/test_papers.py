@@ -61,6 +61,12 @@ def test_each_cell_once_with_either_optimiser(made, tmp_path):
     assert made == []
 
 
+def test_a_quick_run_says_what_it_leaves_out(made, tmp_path):
+    titles, left_out = go(tmp_path, quick=True)
+    assert titles == ["Table 1, the project's optimiser"]
+    assert [str(error).partition(",")[0] for error in left_out] == ["no data for easy/0", "Table 2"]
+
+
 def test_other_files_and_torn_lines_are_passed_over(made, tmp_path):
     """The torn one of a benchmark whose turn comes later: it is made again then."""
     go(tmp_path, quick=True)
