@@ -9,7 +9,7 @@ The data are ``X.txt`` and ``Y.txt`` in ``DATA/uci/waveform``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
 from types import MappingProxyType
@@ -156,11 +156,7 @@ class Active(Benchmark):
             )
         return estimator
 
-    def run(self, cell: str, estimator: Any, splits: Sequence[int]) -> list[Record]:
-        """Return the record of each split."""
-        return [self._run(cell, estimator, split) for split in splits]
-
-    def _run(self, cell: str, estimator: Any, split: int) -> Record:
+    def run(self, cell: str, estimator: Any, split: int) -> Record:
         """Return the record of a repetition. Its ``"error"`` and ``"nll"`` are those after the last round."""
         acquisition, _, noise = cell.partition("/")
         return label_round_by_round(

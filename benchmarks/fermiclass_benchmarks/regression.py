@@ -61,14 +61,6 @@ class _Regression(Benchmark):
     def check_data(self, cells: Sequence[str]) -> None:
         """Do nothing: the data are drawn."""
 
-    def run(self, cell: str, estimator: Any, splits: Sequence[int]) -> list[Record]:
-        """Return the record of each split."""
-        return [self._run(cell, estimator, split) for split in splits]
-
-    def _run(self, cell: str, estimator: Any, split: int) -> Record:
-        """Train and test on one split."""
-        raise NotImplementedError
-
     def estimator(self, cell: str, method: str, options: MethodOptions) -> Any:
         """Return an unfitted process or network."""
         if method not in self.methods:
@@ -122,7 +114,7 @@ class SincSig(_Regression):
     options = ("noise",)
     starts = 2
 
-    def _run(self, cell: str, estimator: Any, split: int) -> Record:
+    def run(self, cell: str, estimator: Any, split: int) -> Record:
         """Train and test on one training set."""
         first, _, second = cell.partition("/")
         rng = np.random.default_rng([split, self.cells.index(cell)])
@@ -178,7 +170,7 @@ class CartPole(_Regression):
     options = ("plot",)
     starts = 1
 
-    def _run(self, cell: str, estimator: Any, split: int) -> Record:
+    def run(self, cell: str, estimator: Any, split: int) -> Record:
         """Train on one output at a time."""
         data = draw_cartpole(int(cell), np.random.default_rng([split, int(cell)]))
         x = np.random.default_rng([split, 0]).uniform(-_HALF_WIDTHS, _HALF_WIDTHS, (_NUM_TEST, 5))

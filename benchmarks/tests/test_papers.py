@@ -40,8 +40,8 @@ def made(monkeypatch):
     monkeypatch.setattr(papers, "BENCHMARKS", benchmarks)
     monkeypatch.setattr(papers, "PAPERS", {"main": benchmarks, "none": ("missing", "next")})
     monkeypatch.setattr(papers, "make_benchmark", lambda name, **_: benchmarks[name])
-    work, done = harness.run_splits, []
-    monkeypatch.setattr(harness, "run_splits", lambda one: done.append(one) or work(one))
+    work, done = harness.run_split, []
+    monkeypatch.setattr(harness, "run_split", lambda one: done.append(one) or work(one))
     return done
 
 
@@ -54,7 +54,7 @@ def test_each_cell_once_with_either_optimiser(made, tmp_path):
     titles, (error,) = go(tmp_path)
     assert [title.partition(",")[0] for title in titles] == ["Table 1", "Table 1", "Table 2"]
     assert isinstance(error, BenchmarkError)
-    done = [(work.cell, work.method, work.estimator.p, *work.splits) for work in made]
+    done = [(work.cell, work.method, work.estimator.p, work.split) for work in made]
     assert len(set(done)) == len(done) == 20 * (2 * 2 * 2 + 1)  # the slow table adds hard/0, once
     made.clear()
     assert go(tmp_path)[0] == titles
