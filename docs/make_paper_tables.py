@@ -85,7 +85,6 @@ REMARKS = {
     "Tables 17 and 18": "[MGP, unexplained](main-paper.md#astrophysics-data-its-tables-9-and-10)",
     "Likelihoods, figure 2": "figure only",
     "Likelihoods, tables III and IV": "[9 of 19 data sets](likelihoods-paper.md#data-sets-that-are-missing)",
-    "Likelihoods, figure 3": "figure only; [other flights](likelihoods-paper.md#flights)",
     "Uncertain inputs, figures 3, 5 and 6": "figures only",
     "Uncertain inputs, figure 7": "figure only",
 }

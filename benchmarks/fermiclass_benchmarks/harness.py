@@ -60,9 +60,9 @@ def run(
     wanted = [(cell, method, split) for cell, method in estimators for split in range(num_splits)]
     works = [Work(benchmark, *key[:2], estimators[key[:2]], key[2]) for key in wanted if key not in done]
     report = progress or (lambda finished, total: None)
-    finished = len(wanted) - len(works)
-    report(finished, len(wanted))
-    for finished, record in enumerate(_results(works, workers), finished + 1):
+    before = len(wanted) - len(works)
+    report(before, len(wanted))
+    for finished, record in enumerate(_results(works, workers), before + 1):
         if file is not None:
             file.append(record)
         done[record["cell"], record["method"], record["split"]] = record

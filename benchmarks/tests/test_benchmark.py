@@ -138,7 +138,7 @@ def benchmark(request, shared_data):
 def test_cells_methods_and_published_figures(benchmark):
     assert len(set(benchmark.cells)) == len(benchmark.cells) > 0
     assert set(benchmark.default_cells) <= set(benchmark.cells)
-    assert benchmark.published or benchmark.name in ("active", "flights", *REGRESSIONS)  # which have figures only
+    assert benchmark.published or benchmark.name in ("active", *REGRESSIONS)  # which have figures only
     cell = benchmark.cells[0]
     for method in {*benchmark.methods, *(method for _, method in benchmark.published)}:
         benchmark.estimator(cell, method, MethodOptions())

@@ -110,7 +110,7 @@ def test_our_methods(tmp_path, data):
         (("nothing",), "Invalid value for .*'nothing' is not one of"),
         (("toy", "--methods", "magic"), "the method 'magic' is unknown: choose among mgp, nimgp"),
         (("toy", "--methods", "mgp,svm,mgp"), "'mgp' is named more than once"),
-        (("flights", "--noise", "0.1"), "the benchmark 'flights' has no option --noise"),
+        (("toy", "--noise", "0.1"), "the benchmark 'toy' has no option --noise"),
         (("cartpole", "--paper", "--per-round", "2"), "the benchmark 'cartpole' has no option --paper, --per-round"),
         (("toy", "--kernel", "se+rbf"), r"Invalid value for '--kernel': 'se\+rbf' is not a sum of some of se, linear"),
         (("synthetic", "--plot", "a.png"), "the benchmark 'synthetic' has no option --plot"),
