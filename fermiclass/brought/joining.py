@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import os
 import warnings
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from astropy.table import Column, Table
@@ -19,9 +22,9 @@ from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.catalog.source_names import position_in_name
-from fermiclass.errors import CatalogError, require
+from fermiclass.errors import CatalogError, SelectionError, require
 from fermiclass.io.plain import plain_column, texts
-from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
+from fermiclass.io.target_lists import ELLIPSE, PLACE, angles, read_list
 
 _LOG = logging.getLogger(__name__)
 _MOST_SHOWN = 5
@@ -205,6 +208,25 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
     return dataclasses.replace(
         catalog, own_labels=own.astype(str), own_weights=own_weights, notes=notes, brought=brought
     )
+
+
+def list_of(given: Any, **columns: Any) -> OtherList:
+    """Return the list that a user gives: a file, table, frame or dictionary of columns, or names; else SelectionError.
+
+    `columns` are those of :meth:`OtherList.of`. A text that is no file is a name.
+    """
+    if isinstance(given, OtherList):
+        return given
+    source = "the list"
+    if isinstance(given, list | tuple | set | np.ndarray):
+        given, source = Table({"name": np.array([*given], str)}), "the names"
+    elif isinstance(given, str | os.PathLike):
+        given, source = read_list(given), Path(given).name
+    elif isinstance(given, Mapping):
+        given = Table(dict(given))
+    if not isinstance(given, Table) and not hasattr(given, "set_axis"):  # a frame
+        raise SelectionError(f"a list of sources is a {type(given).__name__}: give a file, a table or names")
+    return OtherList.of(stranger(given, f"'{source}'", [*map(str, columns.values())])[0], source, **columns)
 
 
 def same_sources(labels: Table, other: OtherList) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -73,6 +73,7 @@ class OtherList:
     classes: NDArray[np.str_] | None = None  #: ``(N,)`` words; None without.
     probability: FloatArray | None = None  #: ``(N,)``; None without.
     radius: float = RADIUS  #: Largest separation of two positions of one source, deg.
+    table: Table | None = None  #: The rows as they were given.
 
     def __len__(self) -> int:
         return len(self.names)
@@ -126,6 +127,7 @@ class OtherList:
             words.get("classes"),
             q,
             radius,
+            table,
         )
 
     def pairs(

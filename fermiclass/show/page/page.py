@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from astropy.table import Table
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -24,7 +24,7 @@ from fermiclass.catalog import CLASS_TREE, Catalog
 from fermiclass.catalog.source_names import gamma_ray_names
 from fermiclass.errors import OutputError, require
 from fermiclass.io.files import check_place, write_bytes
-from fermiclass.labelling.labels import CONFIDENT, Labels
+from fermiclass.labelling.labels import CONFIDENT, Labels, shown
 from fermiclass.show.caveats import caveats
 from fermiclass.show.page.features import feature_columns
 from fermiclass.show.page.headline import class_meanings, flag_summary, priors_summary, provenance
@@ -40,6 +40,10 @@ from fermiclass.show.page.sources import (
     text_column,
 )
 
+if TYPE_CHECKING:
+    from fermiclass.analysis.compare import Comparison
+
+_MOST_MOVED = 20
 _ENDINGS = (".html", ".htm")
 _LIBRARIES = ("echarts.common.min.js", "dataTables.min.js")
 _SCRIPTS = (
@@ -63,6 +67,7 @@ def write_report(
     trained_on: Catalog | None = None,
     trust: Trust | None = None,
     past: PastCandidates | None = None,
+    since: Comparison | None = None,
 ) -> None:
     """Write the page of :func:`report_page` to a file, whole or not at all.
 
@@ -70,7 +75,7 @@ def write_report(
     as :func:`report_page`.
     """
     target = check_page_place(path)
-    page = report_page(labels, catalog=catalog, trained_on=trained_on, trust=trust, past=past)
+    page = report_page(labels, catalog=catalog, trained_on=trained_on, trust=trust, past=past, since=since)
     write_bytes(target, page.encode("utf-8"))
 
 
@@ -81,6 +86,7 @@ def report_page(
     trained_on: Catalog | None = None,
     trust: Trust | None = None,
     past: PastCandidates | None = None,
+    since: Comparison | None = None,
 ) -> str:
     """Return one self-contained HTML page of labelled sources, which needs no network.
 
@@ -99,6 +105,8 @@ def report_page(
         Scores of an evaluation; see :func:`fermiclass.show.page.read_metrics`.
     past
         Later classes of earlier candidates; see :func:`fermiclass.show.page.read_candidates`.
+    since
+        The comparison with earlier labels, whose changes are shown; see :func:`fermiclass.compare`.
 
     Raises
     ------
@@ -125,7 +133,10 @@ def report_page(
         lstrip_blocks=True,
     )
     environment.filters |= {"count": lambda n: f"{n:,}", "known": lambda value: "–" if value is None else value}
-    return environment.get_template("page.html.j2").render(
+    environment.filters |= {"shown": shown}
+    return environment.get_template(
+        "page.html.j2"
+    ).render(
         policy=_policy(scripts, style),
         # Only these parts are not escaped: they are ours and the libraries', never the catalogue's.
         style=Markup(style),  # noqa: S704
@@ -152,6 +163,8 @@ def report_page(
         features=data["features"],
         trust=trust,
         candidates=past,
+        changes=list(since.sentences()) if since is not None else [],
+        moved=since.table[since.disagrees][:_MOST_MOVED] if since is not None else (),
     )
 
 
