@@ -7,7 +7,9 @@ from .analysis.census import take_census as take_census
 from .analysis.estimate import Estimates as Estimates
 from .analysis.estimate import estimate as estimate
 from .analysis.explain import Explanation as Explanation
+from .analysis.explain import add_reasons as add_reasons
 from .analysis.explain import explain as explain
+from .analysis.explain import explain_all as explain_all
 from .analysis.followup import followup as followup
 from .analysis.outliers import find_outliers as find_outliers
 from .brought.candidates import Candidates as Candidates

@@ -253,7 +253,7 @@ def _unranked(labels: Table) -> Table:
     """Return a copy without what an earlier ranking has added. Raises CatalogError when a column is missing."""
     require(Table, labels=labels)
     table = labels.copy()
-    for name in ("RANK", *ADDED, *_SAID):
+    for name in ("RANK", "WHY", *ADDED, *_SAID):
         table.meta.pop(name, None)
         if name in table.colnames:
             table.remove_column(name)

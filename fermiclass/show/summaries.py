@@ -253,6 +253,8 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
     for row in first[np.asarray(first["KNOWN"]) != ""]:
         console.print(f"Known: {row['Source_Name']}: {row['KNOWN']}.")
     for row in first:
+        if "WHY" in first.colnames and row["WHY"]:
+            console.print(f"Why: {row['Source_Name']}: {row['WHY']}.")
         if second := second_association(row):
             console.print(f"Second association: {row['Source_Name']}: {second}.")
         if found := counterpart(row):
