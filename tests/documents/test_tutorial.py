@@ -43,7 +43,7 @@ def test_every_step_makes_its_files(printed):
         assert name in TEXT
         assert name.removeprefix("4FGL ") in compared
     explained = [shlex.split(line)[2] for line in said if line.startswith("explain")]
-    assert set(explained) <= set(targets["Source_Name"][:10])
+    assert {*explained} - {"targets.csv"} <= set(targets["Source_Name"][:10])
 
 
 @pytest.mark.slow
