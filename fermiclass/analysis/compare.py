@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from fermiclass.brought.joining import list_of, same_sources
 from fermiclass.brought.other_list import OtherList, Pairs, names_of
+from fermiclass.brought.sources import CatalogLike, catalog_of
 from fermiclass.catalog import CLASS_TREE, Catalog
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.io import FloatArray
-from fermiclass.labelling.labels import Labels
+from fermiclass.labelling.labels import Labels, labels_of
 
 #: What can become of a source of another list that has no label: it has a class now, its place is that of a source
 #: that another row is, or that has neither class nor label; or nothing is there.
@@ -41,7 +43,7 @@ class Comparison:
     #: A row for each of the n sources in both lists, the most interesting disagreement first: ``Source_Name``,
     #: position, ``STATUS``, ``PRED_CLASS``, ``P_MAX``, ``OTHER_NAME``, ``SEPARATION``, and as far as the other list has
     #: them ``OTHER_CLASS``, ``P_OTHER_CLASS``, ``SURPRISE``, ``OTHER_P``, ``DIFFERENCE``; of labels of the same classes
-    #: ``MOVE``, ½ Σ |ΔP|, by which these are in order.
+    #: ``MOVE``, ``½ Σ |ΔP|``, by which these are in order.
     table: Table
     #: Number of ``labels``, ``others`` (rows of the other list), ``by_name``, ``by_position``, ``unmatched``,
     #: ``new`` (labels of sources that the other list does not have); and ``no_news``: bcu that the other list takes for
@@ -91,12 +93,12 @@ class Comparison:
 
 
 def compare(
-    labels: Table,
+    labels: Table | str | PathLike[str],
     other: Any,
     *,
     of: str | None = None,
     truth: bool = False,
-    catalog: Catalog | None = None,
+    catalog: CatalogLike | None = None,
     **columns: Any,
 ) -> Comparison:
     """Compare a label table with another list of sources.
@@ -104,7 +106,7 @@ def compare(
     Parameters
     ----------
     labels
-        A label table.
+        A label table, or its file.
     other
         The other list: a file, table, frame or dictionary with names or positions, or names alone. With labels of
         another catalogue the comparison says what has changed.
@@ -134,6 +136,7 @@ def compare(
     SelectionError
         When it is not said of which class probabilities are, or what is true.
     """
+    labels, catalog = labels_of(labels), None if catalog is None else catalog_of(catalog)
     about, other = Labels(labels), list_of(other, **columns)
     inside = np.array([position_in_name(name) or (np.nan,) * 3 for name in other.names.tolist()]).reshape(-1, 3)
     unplaced = ~np.isfinite(other.ra + other.dec)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,10 +13,11 @@ from astropy.table import Row, Table
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from fermiclass.brought.sources import CatalogLike, catalog_of
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.source_names import find_source
 from fermiclass.catalog.time_bins import in_bins_of
-from fermiclass.errors import CatalogError, require
+from fermiclass.errors import CatalogError
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.features.definitions import FEATURES
 from fermiclass.io import FloatArray
@@ -23,6 +25,7 @@ from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.labels import second_association
 from fermiclass.labelling.prediction_columns import add_column
 from fermiclass.labelling.recipe import Recipe
+from fermiclass.labelling.training import retrain
 
 if TYPE_CHECKING:
     from fermiclass.labelling.class_priors import GroupPriors
@@ -172,11 +175,11 @@ class Explanation:
 
 
 def explain(
-    model: CatalogModel,
-    catalog: Catalog,
+    model: CatalogModel | Table | str | PathLike[str],
+    catalog: CatalogLike,
     name: str | int,
     *,
-    train_on: Catalog | None = None,
+    train_on: CatalogLike | None = None,
     class_priors: str | GroupPriors | None = None,
     class2: bool | None = None,
     neighbours: int = 5,
@@ -200,9 +203,9 @@ def explain(
     Parameters
     ----------
     model
-        A trained model.
+        A trained model; or a label table or its file, whose model is trained again.
     catalog
-        The catalogue with the source.
+        The catalogue with the source, or its file.
     name
         One of the source's names; see :func:`fermiclass.catalog.source_names.find_source`. Or its row, from 0.
     train_on
@@ -233,20 +236,21 @@ def explain(
 
 
 def explain_all(
-    model: CatalogModel,
-    catalog: Catalog,
+    model: CatalogModel | Table | str | PathLike[str],
+    catalog: CatalogLike,
     names: Sequence[str | int],
     *,
-    train_on: Catalog | None = None,
+    train_on: CatalogLike | None = None,
     class_priors: str | GroupPriors | None = None,
     class2: bool | None = None,
     neighbours: int = 5,
 ) -> list[Explanation]:
     """Return the explanation of each of several sources, given by `names` or rows; all else as for :func:`explain`."""
-    require(CatalogModel, model=model)
-    require(Catalog, catalog=catalog, train_on=catalog if train_on is None else train_on)
+    catalog = catalog_of(catalog)
+    training_catalog = catalog if train_on is None else catalog_of(train_on, "train_on")
     rows = [find_source(catalog, name) if isinstance(name, str) else name for name in names]
-    training_catalog = catalog if train_on is None else train_on
+    if not isinstance(model, CatalogModel):
+        model = retrain(model, training_catalog)
     training = _training_sources(model, training_catalog)
     recipe = Recipe.of(model.recipe, class_priors=class_priors, class2=class2)
     population = _population(model, training)

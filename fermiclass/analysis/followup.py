@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +15,9 @@ from fermiclass.analysis.facts import PAST_SCORE, first_list_of, known_as, known
 from fermiclass.brought.joining import list_of, same_sources
 from fermiclass.brought.other_list import OtherList
 from fermiclass.catalog import SOURCE_STATUSES
-from fermiclass.errors import CatalogError, SelectionError, require
+from fermiclass.errors import CatalogError, SelectionError
 from fermiclass.io.target_lists import sexagesimal
-from fermiclass.labelling.labels import LABEL_FLAGS, LASTS, STATUS, Labels
+from fermiclass.labelling.labels import LABEL_FLAGS, LASTS, STATUS, Labels, labels_of
 from fermiclass.labelling.prediction_columns import add_column
 
 #: Columns of the label table by criterion. Sources are ranked by the column, highest first.
@@ -78,7 +79,7 @@ class Constraint(NamedTuple):
 
 
 def followup(
-    labels: Table,
+    labels: Table | str | PathLike[str],
     *,
     by: str | None = None,
     want: str | None = None,
@@ -104,7 +105,7 @@ def followup(
     Parameters
     ----------
     labels
-        A label table, such as :func:`fermiclass.classify` returns.
+        A label table, such as :func:`fermiclass.classify` returns, or its file.
     by
         Criterion. ``'information'`` or ``'bald'``: information that a label of the source would give the model, the
         mutual information of label and latent functions. ``'entropy'``: uncertainty of the class. ``'noise'``:
@@ -175,6 +176,7 @@ def followup(
     CatalogError
         When a column is missing.
     """
+    labels = labels_of(labels)
     table = _unranked(labels)
     ranking = _ranking(table, by, want)
     if top is not None and top < 1:
@@ -251,7 +253,6 @@ class _Ranking(NamedTuple):
 
 def _unranked(labels: Table) -> Table:
     """Return a copy without what an earlier ranking has added. Raises CatalogError when a column is missing."""
-    require(Table, labels=labels)
     table = labels.copy()
     for name in ("RANK", "WHY", *ADDED, *_SAID):
         table.meta.pop(name, None)

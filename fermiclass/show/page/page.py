@@ -19,12 +19,12 @@ from markupsafe import Markup
 from fermiclass._version import __version__
 from fermiclass.analysis.facts import first_list_of, known_as
 from fermiclass.analysis.followup import ADDED
-from fermiclass.brought.sources import OWN_SOURCES
+from fermiclass.brought.sources import OWN_SOURCES, CatalogLike, catalog_of
 from fermiclass.catalog import CLASS_TREE, Catalog
 from fermiclass.catalog.source_names import gamma_ray_names
 from fermiclass.errors import OutputError, require
 from fermiclass.io.files import check_place, write_bytes
-from fermiclass.labelling.labels import CONFIDENT, Labels, shown
+from fermiclass.labelling.labels import CONFIDENT, Labels, labels_of, shown
 from fermiclass.show.caveats import caveats
 from fermiclass.show.page.features import feature_columns
 from fermiclass.show.page.headline import class_meanings, flag_summary, priors_summary, provenance
@@ -60,11 +60,11 @@ def check_page_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[st
 
 
 def write_report(
-    labels: Table,
+    labels: Table | str | os.PathLike[str],
     path: str | os.PathLike[str],
     *,
-    catalog: Catalog | None = None,
-    trained_on: Catalog | None = None,
+    catalog: CatalogLike | None = None,
+    trained_on: CatalogLike | None = None,
     trust: Trust | None = None,
     past: PastCandidates | None = None,
     since: Comparison | None = None,
@@ -80,10 +80,10 @@ def write_report(
 
 
 def report_page(
-    labels: Table,
+    labels: Table | str | os.PathLike[str],
     *,
-    catalog: Catalog | None = None,
-    trained_on: Catalog | None = None,
+    catalog: CatalogLike | None = None,
+    trained_on: CatalogLike | None = None,
     trust: Trust | None = None,
     past: PastCandidates | None = None,
     since: Comparison | None = None,
@@ -117,7 +117,9 @@ def report_page(
     """
     if past is not None:
         require(PastCandidates, past=past)
+    labels = labels_of(labels)
     about = Labels(labels)
+    catalog, trained_on = (None if each is None else catalog_of(each) for each in (catalog, trained_on))
     classes = about.classes
     marks = class_marks(classes)
     first, settings = provenance(labels.meta)
