@@ -137,7 +137,7 @@ def open_figures(result: dict[str, Any]) -> dict[str, Any]:
     kinds = {}
     for kind in NAMES:
         name = min(
-            (n for n in baselines if re.fullmatch(rf"{kind}(\+lat)?(:.*)?", n)), key=lambda n: baselines[n]["nll"]
+            (n for n in baselines if re.fullmatch(rf"{kind}(\+gas)?(:.*)?", n)), key=lambda n: baselines[n]["nll"]
         )
         kinds[name] = baselines[name]
     rows = {
@@ -283,8 +283,8 @@ def results_table(measured: dict[str, Any]) -> str:
 def described(name: str) -> str:
     """Return the words for the name of a baseline."""
     method, _, training = name.partition(":")
-    kind, _, latitude = method.partition("+")
-    return ", ".join([NAMES[kind], *(["latitude"] if latitude else []), ENDINGS[training]])
+    kind, _, gas = method.partition("+")
+    return ", ".join([NAMES[kind], *(["gas"] if gas else []), ENDINGS[training]])
 
 
 def ratios_table(measured: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ from fermiclass.io import FloatArray
 from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.labels import second_association
 from fermiclass.labelling.prediction_columns import add_column
-from fermiclass.labelling.recipe import Recipe
+from fermiclass.labelling.recipe import EVIDENCE, Recipe
 from fermiclass.labelling.training import retrain
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ WHY = "WHY"  #: The column of :func:`add_reasons`.
 
 _Population = tuple[FloatArray, FloatArray]
 
-CLASS2_KIND = "CLASS2"  #: The evidence of CLASS2, as one more kind of features.
+EVIDENCE_KINDS = dict(zip(EVIDENCE, ("CLASS2", "claimed blazar"), strict=True))  #: Evidence as kinds of features.
 
 _LEAST_PROBABILITY = 1e-12  # rounding makes smaller ones meaningless
 _DECONVOLUTION_STEPS = 30  # from the observed to the noiseless covariance; with 100 it differs by a few percent
@@ -181,7 +181,7 @@ def explain(
     *,
     train_on: CatalogLike | None = None,
     class_priors: str | GroupPriors | None = None,
-    class2: bool | None = None,
+    evidence: str | None = None,
     neighbours: int = 5,
 ) -> Explanation:
     """Explain the probabilities that a model gives one source; :func:`explain_all` is quicker for several.
@@ -210,7 +210,7 @@ def explain(
         One of the source's names; see :func:`fermiclass.catalog.source_names.find_source`. Or its row, from 0.
     train_on
         The training catalogue of the model; by default `catalog`.
-    class_priors, class2
+    class_priors, evidence
         As for :meth:`fermiclass.labelling.catalog_model.CatalogModel.label`.
     neighbours
         Number of nearest training sources to return.
@@ -230,7 +230,7 @@ def explain(
         When the class priors are unknown, or do not fit the model's classes.
     """
     several = explain_all(
-        model, catalog, [name], train_on=train_on, class_priors=class_priors, class2=class2, neighbours=neighbours
+        model, catalog, [name], train_on=train_on, class_priors=class_priors, evidence=evidence, neighbours=neighbours
     )
     return several[0]
 
@@ -242,7 +242,7 @@ def explain_all(
     *,
     train_on: CatalogLike | None = None,
     class_priors: str | GroupPriors | None = None,
-    class2: bool | None = None,
+    evidence: str | None = None,
     neighbours: int = 5,
 ) -> list[Explanation]:
     """Return the explanation of each of several sources, given by `names` or rows; all else as for :func:`explain`."""
@@ -252,7 +252,7 @@ def explain_all(
     if not isinstance(model, CatalogModel):
         model = retrain(model, training_catalog)
     training = _training_sources(model, training_catalog)
-    recipe = Recipe.of(model.recipe, class_priors=class_priors, class2=class2)
+    recipe = Recipe.of(model.recipe, class_priors=class_priors, evidence=evidence)
     population = _population(model, training)
     found = []
     for row in rows:
@@ -273,7 +273,7 @@ def _explained(
     model: CatalogModel, source: Catalog, recipe: Recipe, training: FeatureTable, population: _Population, near: Table
 ) -> Explanation:
     """Return the explanation of a catalogue of one source, by a recipe; `near` are its nearest training sources."""
-    label = model.label(source, "all", class_priors=recipe.class_priors, class2=recipe.class2)[0]
+    label = model.label(source, "all", class_priors=recipe.class_priors, evidence=recipe.evidence)[0]
     table = model.features_of(source)
     x, x_var = table.X[0], table.X_var[0]
     D = len(x)
@@ -281,20 +281,21 @@ def _explained(
     expectation = _expectation(model, population, x, x_var)
 
     # Rows: the source, the source without error bars, the source with each feature, or each kind, replaced in turn, and
-    # the source without the evidence of CLASS2, which counts as one more kind where there is any.
+    # the source without the evidence of CLASS2, or of claims, which count as one more kind where there is any.
     replaced = [[j] for j in range(D)] + list(kinds.values())
     X, X_var, unknown = (np.tile(each, (2 + len(replaced), 1)) for each in (x, x_var, table.imputed_value[0]))
     X_var[1] = 0.0
     for row_of_X, members in enumerate(replaced, start=2):
         X[row_of_X, members], X_var[row_of_X, members] = expectation(members)
         unknown[row_of_X, members] = False
-    ratio = model.ratios(source, recipe.class_priors, recipe.class2)
+    ratio = model.ratios(source, recipe.class_priors, recipe.evidence)
     ratios = None if ratio is None else np.repeat(ratio, len(X), axis=0)
-    if ratios is not None and recipe.class2 and str(label["STATUS"]) == "unassociated" and model.second.chance:
-        without = model.ratios(source, recipe.class_priors, class2=False)
-        ratios = np.vstack([ratios, np.ones_like(ratio) if without is None else without])
-        X, X_var, unknown = (np.vstack([each, each[0]]) for each in (X, X_var, unknown))
-        kinds = {**kinds, CLASS2_KIND: []}
+    for name, there in zip(EVIDENCE, (model.second, model.claims), strict=True):
+        if ratios is not None and name in recipe.evidence and str(label["STATUS"]) == "unassociated" and there:
+            without = model.ratios(source, recipe.class_priors, recipe.evidence.replace(name, ""))
+            ratios = np.vstack([ratios, np.ones_like(ratio) if without is None else without])
+            X, X_var, unknown = (np.vstack([each, each[0]]) for each in (X, X_var, unknown))
+            kinds = {**kinds, EVIDENCE_KINDS[name]: []}
     rows = replace(table[np.zeros(len(X), dtype=int)], X=X, X_var=X_var, imputed_value=unknown)
     prediction = model.predict(rows, ratios=ratios)
     known = [str(name) for name in model.fitted.target.classes]

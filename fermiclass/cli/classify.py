@@ -86,7 +86,8 @@ def classify(
         loaded = brought.read(catalog)
         model: CatalogModel = load_folder(model_folder, files, quiet=quiet)
         chosen = [each.name for each in options.given_options(*_OF_LABELLING)]
-        changes = {name: getattr(recipe, name) for name in chosen} | ({} if recipe.class2 else {"class2": False})
+        chosen += [name for name in click.get_current_context().params["changes"] if name == "evidence"]
+        changes = {name: getattr(recipe, name) for name in chosen}
         recipe = replace(model.recipe, **changes)
     else:
         if (brought.columns or brought.bins) and train_on is None:
@@ -107,7 +108,7 @@ def classify(
             loaded,
             recipe.targets,
             class_priors=recipe.class_priors,
-            class2=recipe.class2,
+            evidence=recipe.evidence,
             counterparts=counterparts,
             table=table,
             progress=progress,
@@ -138,7 +139,7 @@ def _refuse_with_model() -> None:
     learned = {*options.SETTINGS, *options.RECIPE_FIELDS} - _OF_LABELLING
     others = ("own_labels", "also", "paper", "config", "save_config", "train_on")
     given = options.given_options(*learned, *others)
-    changes = [name for name in click.get_current_context().params["changes"] if name != "class2"]
+    changes = [name for name in click.get_current_context().params["changes"] if name != "evidence"]
     if given or changes:
         names = ", ".join([*(each.opts[0] for each in given), *(f"--set {name}" for name in changes)])
         raise click.UsageError(f"--model brings its own settings: leave out {names}")

@@ -107,7 +107,7 @@ def explain(
         recipe = about.recipe
         model = train_with_bar(checked_again(about, training), quiet=quiet, what="training again")
         explained = explain_all(
-            model, loaded, found, train_on=training, class_priors=recipe.class_priors, class2=recipe.class2
+            model, loaded, found, train_on=training, class_priors=recipe.class_priors, evidence=recipe.evidence
         )
         for each in explained:
             _compare(about, each)

@@ -175,7 +175,7 @@ set_option = click.option(
     metavar="NAME=VALUE",
     callback=_changes,
     help="Change one entry of the recipe, such as likelihood=probit, num_inducing=100, temperature=folds, "
-    "training.draw_pairs=64, class2=false or also_share=0.05. 'fermiclass info --recipe' prints all.",
+    "training.draw_pairs=64, evidence=none or also_share=0.05. 'fermiclass info --recipe' prints all.",
 )
 
 model_options = _options(

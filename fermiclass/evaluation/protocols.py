@@ -194,7 +194,7 @@ def open_world(
         truth=truth,
         populations=populations,
         factors=factors_of(earlier[rows], earlier.grouping(None))
-        if recipe.class_priors == "selection" and recipe.class2
+        if recipe.class_priors == "selection" and recipe.evidence == Recipe().evidence
         else None,
         floor=1e-4,
         later=str(later.source),

@@ -20,7 +20,7 @@ from fermiclass.io.tables import read_table
 from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY
 from fermiclass.labelling.lasting import lasting
 from fermiclass.labelling.prediction_columns import ROW_FLAGS, add_column, add_domain, add_prediction
-from fermiclass.labelling.recipe import CLASS2_KEY, OPTIONS_KEY, Recipe
+from fermiclass.labelling.recipe import EVIDENCE_KEY, OPTIONS_KEY, Recipe
 from fermiclass.nimgp.settings import FIELDS
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ LABELLED, TRAINED_ON = ("catalog", "sha256", "release", "brought"), ("train_on",
 #: The first metadata of a label table, in their order.
 META_KEYS = (
     "creator", "catalog", "sha256", "release", "targets", "train_on", "trainsha", "classes", "counts", WAY_KEY,
-    NUMBERS_KEY, CLASS2_KEY, "min_significance", "features", *sorted(FIELDS), OPTIONS_KEY,
+    NUMBERS_KEY, EVIDENCE_KEY, "class2", "claims", "min_significance", "features", *sorted(FIELDS), OPTIONS_KEY,
     "versions", "leftout", "brought", "trainbro",
 )  # fmt: skip
 

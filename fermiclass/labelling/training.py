@@ -138,7 +138,7 @@ def _with_selection(model: CatalogModel, checked: Checked) -> CatalogModel:
         by = checked if has_default else replace(recipe, features=",".join(default)).check(catalog)
         known = (model if has_default else train_checked(by)).associations(catalog, by.table)
     selection = known.selection if has_default else model.expecting(known, catalog, checked.table)
-    return replace(model, selection=selection, second=known.second)
+    return replace(model, selection=selection, second=known.second, claims=known.claims)
 
 
 def training_counts(checked: Checked) -> dict[str, int]:
@@ -166,7 +166,7 @@ def classify(
     min_significance: float | None = None,
     class_priors: str | GroupPriors | None = None,
     also_share: float | None = None,
-    class2: bool | None = None,
+    evidence: str | None = None,
     counterparts: Candidates | Sequence[Candidates] = (),
 ) -> Table:
     """Train on the sources of a catalogue that have a class, and label the others.
@@ -179,7 +179,7 @@ def classify(
         As for :func:`train`.
     train_on
         Another training catalogue. Features that no source of `catalog` has are then left out of the model.
-    targets, features, classes, min_significance, class_priors, also_share, class2
+    targets, features, classes, min_significance, class_priors, also_share, evidence
         Changes of the recipe: see the fields of :class:`fermiclass.Recipe`, and :meth:`CatalogModel.label`.
     counterparts
         As for :meth:`CatalogModel.label`.
@@ -204,7 +204,7 @@ def classify(
         min_significance=min_significance,
         class_priors=class_priors,
         also_share=also_share,
-        class2=class2,
+        evidence=evidence,
     )
     counterparts = one_or_several(counterparts)  # before the training
     checked = recipe.check(catalog if train_on is None else train_on, catalog)

@@ -113,23 +113,18 @@ def print_counterparts(labels: Table, candidates: Sequence[Candidates], path: Pa
     """Print what the tables of counterparts say, and where all candidates are."""
     console = console_for_tables()
     strengths = strengths_of(labels)
-    table = rich_table("table", "covers", ">inside", ">by chance", ">real", "kind", ">c")
+    rows = []
     for each in strengths:
-        first = (
-            each.name,
-            each.covers,
-            str(each.objects),
-            "–" if each.covers == "ellipses" else f"{each.chance:.1f}",
-            f"{each.share:.2f} ± {each.share_error:.2f}",
-        )
+        by_chance = "–" if each.covers == "ellipses" else f"{each.chance:.1f}"
+        first = (each.name, each.covers, each.objects, by_chance, f"{each.share:.2f} ± {each.share_error:.2f}")
         lines = [
             (f"{kind} {category}".strip(), f"{c:.3f} ± {error:.3f}")
             for kind, completeness in each.completeness.items()
             for category, c, error in zip(each.categories, completeness, each.errors[kind], strict=True)
-        ]
-        for k, line in enumerate(lines or [("", "not used")]):
-            table.add_row(*(first if k == 0 else ("",) * len(first)), *line)
-    console.print(table)
+        ] or [("", "not used")]
+        rows += [(*(first if k == 0 else ("",) * len(first)), *line) for k, line in enumerate(lines)]
+    columns = ("table", "?covers", "?>inside", "?>by chance", ">real", "kind", ">c")
+    console.print(rich_table(*columns, rows=rows))
     for read in candidates:
         console.print(f"{'; '.join(read.notes)}.")
     number = int(np.sum(np.asarray(labels["P_CPT"]) >= 0.5))
@@ -357,8 +352,9 @@ def rich_table(*columns: str, rows: Iterable[Iterable[object]] = (), padding: Pa
             right, name = columns[k].startswith((">", "?>")), columns[k].lstrip("?>")
             cells = [name, *(row[k] for row in texts if row)]
             parts = cells if k == 0 or not name else [word for cell in cells for word in cell.split()]
+            parts += cells[1:] if right else []
             least = max(map(cell_len, parts), default=0)
-            whole = least == max(map(cell_len, cells))
+            whole = least == max(map(cell_len, cells)) and (right or least <= _LONG)
             justify: JustifyMethod = "right" if right else "left"
             least = least if right else min(least, _LONG)  # a longer word of a text is folded
             table.add_column(name, justify=justify, no_wrap=whole, overflow="fold", min_width=least)

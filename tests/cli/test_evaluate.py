@@ -103,20 +103,20 @@ def test_all_baselines():
 def test_baselines_in_the_open_world(tmp_path):
     json_file = tmp_path / "e.json"
     printed = run_well(
-        "evaluate", DR1, "--open", DR4, "--methods", "logistic,svm-four,logistic+lat:spiders,svm+lat:spiders",
+        "evaluate", DR1, "--open", DR4, "--methods", "logistic,svm-four,logistic+gas:spiders,svm+gas:spiders",
         "--json", json_file, "--plot", tmp_path / "e.png",
     )  # fmt: skip
     found = json.loads(json_file.read_text())
     assert list(found["methods"]) == [
         "logistic",
         "svm-four",
-        "logistic+lat:spiders",
-        "svm+lat:spiders",
-        "mean+lat:spiders",
+        "logistic+gas:spiders",
+        "svm+gas:spiders",
+        "mean+gas:spiders",
     ]
     assert found["found"]["pulsar|other"] + found["found"]["agn"] == found["n"]
     assert f"{found['gone']} unassociated sources have none" in " ".join(printed.split())
-    about = found["methods"]["logistic+lat:spiders"]
+    about = found["methods"]["logistic+gas:spiders"]
     face, spiders = (about[reading]["candidates"]["pulsar"] for reading in ("face", "spiders"))
     for a, b in zip(face, spiders, strict=True):
         assert a["n"] == b["n"]

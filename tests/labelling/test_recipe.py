@@ -23,7 +23,7 @@ GIVEN = {"unassociated": {"bll": 0.5, "fsrq": 0.3, "psr": 0.2}}
     [
         Recipe(),
         Recipe.paper(),
-        Recipe(features="six", classes="bll,fsrq,psr", min_significance=5.5, class_priors=GIVEN, class2=False),
+        Recipe(features="six", classes="bll,fsrq,psr", min_significance=5.5, class_priors=GIVEN, evidence="none"),
         Recipe(targets="all").with_settings(
             random_state=None, kernel="se", inputs={"clip": None, "prior_variance": None}, hyper={"lengthscale": 2.0}
         ),
@@ -35,7 +35,9 @@ def test_a_file_gives_it_back(recipe):
 
 
 def test_metadata_give_it_back():
-    recipe = Recipe(features="PL_Index", classes="bll,fsrq,psr", min_significance=5.5, class_priors=GIVEN, class2=False)
+    recipe = Recipe(
+        features="PL_Index", classes="bll,fsrq,psr", min_significance=5.5, class_priors=GIVEN, evidence="none"
+    )
     recipe = recipe.with_settings(method="mgp", steps=3, inputs={"clip": None})
     assert Recipe.from_meta(recipe.to_meta()) == recipe
 
@@ -63,7 +65,7 @@ def test_what_is_absent_has_its_default():
         ('feature = "six"', "unknown entry 'feature', known are features, classes"),
         ("features = 6", "features=6 is not valid"),
         ('min_significance = "5"', "min_significance='5' is not valid"),
-        ('class2 = "yes"', "class2='yes' is not valid"),
+        ('evidence = "yes"', "evidence='yes' is not valid"),
         ('targets = "none"', "targets='none' is unknown: choose one of"),
         ("classes = 3", "classes=3 is not valid"),
         ("class_priors = 0.5", "class_priors=0.5 is not valid"),
@@ -131,7 +133,7 @@ def test_what_a_file_leaves_out_of_a_group_of_settings_stays():
 
 
 @pytest.mark.parametrize(
-    "given", [{"class_priors": "x"}, {"settings": {"steps": 3}}, {"features": 6}, {"class2": "no"}]
+    "given", [{"class_priors": "x"}, {"settings": {"steps": 3}}, {"features": 6}, {"evidence": "no"}]
 )
 def test_a_recipe_is_checked_when_it_is_made(given):
     with pytest.raises(FermiclassError, match=next(iter(given))):

@@ -148,7 +148,7 @@ def test_labels_without_metadata(targets, dr4, tmp_path):
     write_table(make_up_labels(targets[:50]), tmp_path / "labels.csv")
     page = report_page(read_table(tmp_path / "labels.csv"), catalog=dr4)
     assert "its format carries no metadata" in page
-    assert len(data_of(page)["features"]["names"]) == 18
+    assert len(data_of(page)["features"]["names"]) == 20
 
 
 def test_ways_to_be_wrong(labels, targets, dr4, tmp_path):
