@@ -40,6 +40,9 @@ def _bits(text: str) -> tuple[int, ...]:
     help="A file to write, can be repeated: a table (.fits, .fits.gz, .ecsv, .vot, .csv or .parquet), regions of ds9 "
     "(.reg), or a list of names and coordinates (.txt). [default: none]",
 )
+@click.option(
+    "--columns", type=names, default="", metavar="a,b", help="Columns of the tables that -o writes. [default: all]"
+)
 @file_option(
     "--exclude",
     "excluded",
@@ -133,6 +136,7 @@ def _bits(text: str) -> tuple[int, ...]:
 def followup(
     labels: Path,
     outputs: tuple[Path, ...],
+    columns: list[str],
     excluded: tuple[Path, ...],
     among: tuple[Path, ...],
     charts: Path | None,
@@ -175,6 +179,6 @@ def followup(
         pages = finder_pages(ranking, around.table, beam=beam)
         write_figure(charts, *(pages if charts.suffix.lower() == ".pdf" else islice(pages, 2)))  # two are too many
     for output in outputs:
-        write_targets(ranking, output)
+        write_targets(ranking, output, columns)
     if not quiet:
         print_followup(ranking, [*outputs, *([charts] if charts else [])], rows=chosen["top"] or 10)

@@ -175,10 +175,12 @@ def test_followup_writes_what_observers_need(folder, tmp_path):
     files = [tmp_path / name for name in ("t.csv", "t.reg", "t.txt", "charts.pdf")]
     printed = " ".join(run_well(
         "followup", folder / "labels.fits", "--want", "psr", "--min-p", "0.2", "--exclude", tmp_path / "known.txt",
-        "--top", 4, *(item for file in files[:3] for item in ("-o", file)), "--charts", files[3],
+        "--top", 4, "--columns", "Source_Name,RANK", *(item for file in files[:3] for item in ("-o", file)),
+        "--charts", files[3],
     ).split())  # fmt: skip
-    names = read_table(files[0])["Source_Name"]
-    assert len(names) == 4
+    written = read_table(files[0])
+    names = written["Source_Name"]
+    assert (len(names), written.colnames) == (4, ["Source_Name", "RANK"])
     assert best not in names
     assert "that are no labelled source: 1 (PSR J0000-8959)" in printed
     assert [file.read_text().count("4FGL") for file in files[1:3]] == [4, 4]

@@ -47,6 +47,18 @@ def test_every_step_makes_its_files(printed):
 
 
 @pytest.mark.slow
+def test_what_is_up_tonight(printed, monkeypatch, capsys):
+    """The recipe of look-closer.md. From 30° south no source of the far north is up."""
+    page = (REPOSITORY / "docs" / "look-closer.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(printed[1])
+    done = {}
+    exec(re.search(r"### Tonight.*?```python\n(.*?)```", page, re.DOTALL)[1], done)
+    dec, hours = (done["targets"][name] for name in ("DEJ2000", "HOURS"))
+    assert hours[dec > 30].max(initial=0) == 0 < hours.max() <= done["dark"].sum() / 4
+    assert capsys.readouterr().out.count("4FGL J") == (hours > 0).sum()
+
+
+@pytest.mark.slow
 def test_a_list_of_somebody_else(printed):
     """The last commands of step 6, on a list as VizieR gives it."""
     _, folder = printed
