@@ -94,6 +94,9 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.names)
 
+    def __repr__(self) -> str:
+        return f"<Candidates {self.source}: {len(self)} objects, covers {self.covers}, for {', '.join(self.kinds)}>"
+
     @classmethod
     def read(
         cls,

@@ -73,6 +73,7 @@ class OtherList:
     classes: NDArray[np.str_] | None = None  #: ``(N,)`` words; None without.
     probability: FloatArray | None = None  #: ``(N,)``; None without.
     radius: float = RADIUS  #: Largest separation of two positions of one source, deg.
+    table: Table | None = None  #: The rows as they were given.
     columns: Mapping[str, str] = field(default_factory=dict)  #: The columns that were taken, by what they are.
 
     def __len__(self) -> int:
@@ -127,6 +128,7 @@ class OtherList:
             words.get("classes"),
             q,
             radius,
+            table,
             found,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from fermiclass.catalog import Catalog
 from fermiclass.catalog.origin import Origin
 from fermiclass.errors import CatalogError, ModelFolderError
 from fermiclass.io.model_folder import CATALOGUE, ESTIMATOR, ROWS, ModelFiles, read_model_folder
+from fermiclass.labelling.labels import Labels
 from fermiclass.nimgp.prediction.first_order import in_numpy
 from fermiclass.nimgp.settings import Settings
 from fermiclass.saved import load_model
@@ -32,6 +34,13 @@ def look_for(origin: Origin, beside: Path, option: str) -> Catalog:
     raise CatalogError(
         f"the catalogue {origin.source} with SHA-256 {origin.sha256} is needed, but {what}. Give it: {option} FILE."
     )
+
+
+def found_beside(labels: Labels, path: Path) -> Catalog | None:
+    """Return the catalogue of labels, if they say which it is and :func:`look_for` finds it."""
+    with suppress(CatalogError):
+        return look_for(labels.of, path, "--catalog")
+    return None
 
 
 def load_folder(folder: Path, files: ModelFiles, *, quiet: bool) -> Any:

@@ -338,6 +338,7 @@ def _targets(
         "grouping": str(catalog.grouping(recipe.classes)),
         "min_significance": recipe.min_significance,
         "class_priors": recipe.class_priors if isinstance(recipe.class_priors, str) else "given",
+        **({"brought": [str(each) for each in catalog.brought]} if catalog.brought else {}),
         **about.pop("meta", {}),
     }
     return Targets(

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from fermiclass._version import __version__
 from fermiclass.brought.candidates import Candidates
+from fermiclass.brought.sources import CatalogLike, catalog_of
 from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
 from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.releases import CatalogWarning, warn_of_other_release
 from fermiclass.catalog.time_bins import in_bins_of
-from fermiclass.errors import FeatureError, ModelFolderError, require
+from fermiclass.errors import FeatureError, ModelFolderError
 from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import typed
@@ -206,7 +207,7 @@ class CatalogModel:
 
     def label(
         self,
-        catalog: Catalog,
+        catalog: CatalogLike,
         targets: str | None = None,
         *,
         class_priors: str | GroupPriors | None = None,
@@ -266,7 +267,7 @@ class CatalogModel:
         CatalogWarning
             When the catalogue lacks some of the model's features.
         """
-        require(Catalog, catalog=catalog)
+        catalog = catalog_of(catalog)
         tables = one_or_several(counterparts)
         recipe = Recipe.of(self.recipe, targets=targets, class_priors=class_priors, evidence=evidence)
         check_class_priors(recipe.class_priors, self.classes)

@@ -209,6 +209,14 @@ def shown(p: float) -> str:
     return "> 0.999" if text == "1.000" else text
 
 
+def labels_of(given: Table | str | os.PathLike[str]) -> Table:
+    """Return a label table as it is, and that in a file as :meth:`Labels.read` reads it."""
+    if isinstance(given, str | os.PathLike):
+        return Labels.read(given).table
+    require(Table, labels=given)
+    return given
+
+
 @dataclass(frozen=True, eq=False)
 class Labels:
     """A label table that knows its classes, and how it was made.

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict
 import numpy as np
 
 from fermiclass.brought.column_names import idle
+from fermiclass.brought.sources import CatalogLike, catalog_of
 from fermiclass.catalog import TARGETS, THREE_CLASSES, Catalog, CatalogWarning, ClassGrouping
 from fermiclass.catalog.time_bins import in_bins_of
-from fermiclass.errors import CatalogError, ClassError, RecipeError, in_one_line, require
+from fermiclass.errors import CatalogError, ClassError, RecipeError, in_one_line
 from fermiclass.features import (
     DEFAULT_FEATURE_SET,
     PAPER_MIN_SIGNIFICANCE,
@@ -187,14 +188,15 @@ class Recipe:
 
     # --- checks ------------------------------------------------------------------------------------------------------
 
-    def check(self, catalog: Catalog, sources: Catalog | None = None) -> Checked:
+    def check(self, catalog: CatalogLike, sources: CatalogLike | None = None) -> Checked:
         """Find every fault of the input before TensorFlow is imported, and return what was made for that.
 
         Raises CatalogError, ClassError or FeatureError when a feature or class is unknown, a class has too few sources
         to learn from, class priors do not fit the classes, or there is nothing to label. Features that none of the
         `sources` has, which are those to label and may be the same, are left out of the recipe.
         """
-        require(Catalog, catalog=catalog, sources=catalog if sources is None else sources)
+        catalog, same = catalog_of(catalog), sources is None or sources is catalog
+        sources = None if sources is None else catalog if same else catalog_of(sources, "sources")
         grouping = catalog.grouping(self.classes)
         if self.also_share is not None and not grouping.own:
             raise ClassError(f"also_share={self.also_share} has no effect without a class of your own: give --also")

@@ -248,6 +248,8 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
     for row in first[np.asarray(first["KNOWN"]) != ""]:
         console.print(f"Known: {row['Source_Name']}: {row['KNOWN']}.")
     for row in first:
+        if "WHY" in first.colnames and row["WHY"]:
+            console.print(f"Why: {row['Source_Name']}: {row['WHY']}.")
         if second := second_association(row):
             console.print(f"Second association: {row['Source_Name']}: {second}.")
         if found := counterpart(row):
@@ -277,17 +279,14 @@ def _print_past(console: Console, past: Mapping[str, Mapping[str, Any]]) -> None
 
 def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: int = 10) -> None:
     """Print the matches, the agreement, ranks, ROC areas, and the first disagreements."""
-    console = console_for_tables()
-    n = comparison.numbers
-    console.print(
-        f"{n['by_name'] + n['by_position']} sources are in both lists ({n['by_name']} by name, {n['by_position']} by "
-        f"position); {n['unmatched']} of {n['others']} in the other list have no label."
-    )
+    console, moves = console_for_tables(), "MOVE" in comparison.table.colnames
+    for sentence in comparison.sentences():
+        console.print(sentence)
     if comparison.unknown:
         words = ", ".join(f"{word} ({count})" for word, count in comparison.unknown.items())
         console.print(f"Classes of the list that the labels do not have are left out: {words}.")
-    if n["no_news"]:
-        console.print(f"{n['no_news']} bcu are left out that the list calls bcu or AGN: this is no news.")
+    if number := comparison.numbers["no_news"]:
+        console.print(f"{number} bcu that the other list calls bcu or AGN, too, are left out: it says nothing new.")
     if comparison.agreement:
         classes = list(next(iter(comparison.confusion.values())))
         agreement = (
@@ -322,13 +321,13 @@ def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: 
     column, theirs = ("P_OTHER_CLASS", "OTHER_CLASS") if by_class else ("OTHER_P", "OTHER_NAME")
     lines = (
         (row["Source_Name"], row["PRED_CLASS"], shown(row["P_MAX"]), row[theirs], shown(row[column]))
+        + ((f"{row['MOVE']:.3f}",) if moves else ())
         for row in comparison.table[comparison.disagrees][:rows]
     )
     if np.any(comparison.disagrees):
-        console.print("The clearest disagreements first:")
-        console.print(
-            rich_table("source", "here", ">P", "other", ">P here of other" if by_class else ">P other", rows=lines)
-        )
+        console.print("The largest moves first, ½ Σ |ΔP|:" if moves else "The clearest disagreements first:")
+        names = ("source", "here", ">P", "other", ">P here of other" if by_class else ">P other")
+        console.print(rich_table(*names, *([">move"] if moves else []), rows=lines))
     if path is not None:
         console.print(f"{len(comparison.table)} sources: {path}", soft_wrap=True)
 

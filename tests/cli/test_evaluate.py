@@ -8,8 +8,8 @@ from astropy.io import fits
 from astropy.table import Table
 
 from fermiclass import read_catalog
-from fermiclass.cli.evaluate import _methods
 from fermiclass.evaluation import available_baselines, open_baselines
+from fermiclass.evaluation.by_name import methods_named
 from fermiclass.labelling.recipe import Recipe
 from tests.commands import run, run_well
 from tests.conftest import slim_path
@@ -94,7 +94,7 @@ def test_the_default_is_the_model_of_classify(tmp_path, protocol):
 def test_all_baselines():
     """In the open world each with both sets of features and in all trainings, else with and without uncertainties."""
     for open_world, wanted in ((True, open_baselines()), (False, [*available_baselines(), "svm+unc", "forest+unc"])):
-        names = [method.name for method in _methods(["logistic"], Recipe(), open_world, baselines=True)]
+        names = [method.name for method in methods_named(["logistic"], Recipe(), open_world, baselines=True)]
         assert names[0] == "logistic"
         assert set(wanted) <= set(names)
         assert len(set(names)) == len(names)
@@ -131,7 +131,7 @@ def test_baselines_in_the_open_world(tmp_path):
         (("--folds", "3", "--methods", "svm:spiders"), "is for --open"),
         (("--methods", "magic"), "choose among default, mgp, nimgp"),
         (("--open", DR4, "--folds", "3"), "cannot be combined"),
-        (("--cells", "even"), "--cells and --targets are for --open"),
+        (("--cells", "even"), "cells and targets are for an open world (--open)"),
         (("--folds", "2", "--methods", "svm", "--json", "no/e.json"), "there is no folder"),
     ],
 )
