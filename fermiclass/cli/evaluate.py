@@ -24,18 +24,14 @@ if TYPE_CHECKING:
 _DEFAULT, _CORE = "default", "@core"
 
 
-def _later(about: str, name: str, *flags: str) -> Any:
-    return options.file_option(*flags, name, metavar="LATER", help=about)
-
-
 @click.command(cls=SectionedCommand)
 @options.catalog_argument
-@_later(
-    "Score unassociated sources by any class that a later release gives them: AGN, pulsar or other.",
-    "open_world",
+@options.file_option(
     "--open",
+    "open_world",
+    metavar="LATER",
+    help="Score unassociated sources by any class that a later release gives them: AGN, pulsar or other.",
 )
-@_later("Score sources without a class that have one of the model's classes in a later release.", "future", "--future")
 @click.option(
     "--faint",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
@@ -89,7 +85,6 @@ def _later(about: str, name: str, *flags: str) -> Any:
 def evaluate(
     catalog: Path,
     open_world: Path | None,
-    future: Path | None,
     faint: float | None,
     folds: int | None,
     scored: str,
@@ -109,7 +104,6 @@ def evaluate(
     Example:
       fermiclass evaluate 4FGL-DR1.fits --open 4FGL-DR4.fits --baselines
       fermiclass evaluate 4FGL-DR1.fits --open 4FGL-DR4.fits --targets bcu
-      fermiclass evaluate 4FGL-DR1.fits --future 4FGL-DR4.fits
       fermiclass evaluate 4FGL-DR1.fits --faint 0.5 --methods nimgp,mgp,forest --plot results.pdf
       fermiclass evaluate 4FGL-DR4.fits --folds 5 --json results.json
     """  # noqa: D301
@@ -118,25 +112,22 @@ def evaluate(
     from fermiclass.plots.evaluation import evaluation_figure
     from fermiclass.show.evaluation import print_counterparts_test, print_evaluation
 
-    if sum(way is not None for way in (open_world, future, faint, folds)) > 1:
-        raise click.UsageError("--open, --future, --faint and --folds cannot be combined: give one of them")
+    if sum(way is not None for way in (open_world, faint, folds)) > 1:
+        raise click.UsageError("--open, --faint and --folds cannot be combined: give one of them")
     if (cells, scored) != ("all", "unassociated") and open_world is None:
         raise click.UsageError("--cells and --targets are for --open: give it a later release")
     if candidates.files and (open_world is None or scored != "unassociated"):
         raise click.UsageError("--counterparts is for unassociated sources and --open: give it a later release")
-    later = open_world or future
     if json_file is not None:
-        check_place(json_file, catalog, later, *brought.files, *candidates.files)
+        check_place(json_file, catalog, open_world, *brought.files, *candidates.files)
     if plot is not None:
-        check_figure_place(plot, catalog, later, *brought.files, *candidates.files)
+        check_figure_place(plot, catalog, open_world, *brought.files, *candidates.files)
     counterparts = candidates.read()
     earlier = brought.into(read_catalog(catalog))
     seed = recipe.settings.random_state or 0
-    later_list = read_catalog(later) if later is not None else earlier
     if open_world is not None:
-        known = evaluation.open_world(earlier, later_list, recipe, targets=scored, cells=cells)
-    elif future is not None:
-        known = evaluation.later_release(earlier, later_list, recipe)
+        later = read_catalog(open_world)
+        known = evaluation.open_world(earlier, later, recipe, targets=scored, cells=cells)
     elif faint is not None:
         known = evaluation.bright_to_faint(earlier, faint, recipe)
     else:
@@ -147,7 +138,7 @@ def evaluate(
     own, bins = list[Method](), []
     if counterparts:
         known, own, found = evaluation.with_counterparts(known, counterparts, _DEFAULT)
-        bins = evaluation.calibration(found, earlier, later_list)
+        bins = evaluation.calibration(found, earlier, later)
         chosen = [name for name in chosen if name != _DEFAULT]
     picked = [*own, *_methods(chosen, recipe, open_world is not None, baselines)]
     with stages("methods", quiet=quiet) as progress:

@@ -252,9 +252,9 @@ def test_labels_are_called_by_the_catalogue(ending):
         (("classify", DR4, "--model", "m", "--set", "kernel=se"), "leave out --set kernel"),
         (("classify", DR4, "--counterparts", "a.csv:clams"), "'clams' behind a.csv"),
         (("classify", DR4, "--model", "m", "--method", "mgp"), "--model brings its own settings: leave out --method"),
-        (("evaluate", DR4, "--future", DR4, "--folds", "3"), "cannot be combined"),
+        (("evaluate", DR4, "--open", DR4, "--folds", "3"), "cannot be combined"),
         (("evaluate", DR4, "--plot", "e.xyz"), r"expected one of \.png, \.pdf, \.svg"),
-        (("evaluate", DR4, "--future", slim_path("4FGL-DR1"), "--json", "no/e.json"), "there is no folder .*no'"),
+        (("evaluate", DR4, "--open", slim_path("4FGL-DR1"), "--json", "no/e.json"), "there is no folder .*no'"),
         (("evaluate", DR4, "--faint", "nan"), "fraction=nan"),
         *(
             ((command, DR4, "-o", "l.fits", option, ""), f"nothing is given after {option}")
