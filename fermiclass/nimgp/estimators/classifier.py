@@ -140,26 +140,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
-        self.method = method
-        self.likelihood = likelihood
-        self.kernel = kernel
-        self.objective = objective
-        self.noise = noise
-        self.label_noise = label_noise
-        self.label_sets = label_sets
-        self.label_weights = label_weights
-        self.num_inducing = num_inducing
-        self.steps = steps
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.num_draws = num_draws
-        self.temperature = temperature
-        self.inputs = inputs
-        self.hyper = hyper
-        self.training = training
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def fit(
         self,
