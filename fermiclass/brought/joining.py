@@ -7,6 +7,7 @@ import logging
 import os
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 

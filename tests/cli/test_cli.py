@@ -23,7 +23,7 @@ from tests.commands import imported_by, refuses, run, run_well
 from tests.conftest import RELEASES, slim_path
 
 DR4 = slim_path("4FGL-DR4")
-STEP = ("--set", "likelihood=step", "--set", "temperature=folds")
+STEP = ("--set", "likelihood=step", "--set", "temperature=2")
 QUICK = ("--steps", "40", "--set", "num_inducing=20")
 THREE = ("--classes", "bll,fsrq,psr", "--features", "extended")
 CLASSES = ("bll", "fsrq", "msp", "other", "psr")
@@ -201,25 +201,6 @@ def test_given_class_priors(tmp_path, few_file, model_folder):
 
 
 @pytest.mark.slow
-def test_temperature_is_set_on_held_out_sources(tmp_path):
-    for name, options in (("plain", ()), ("scaled", ("--set", "temperature=folds"))):
-        settings = (
-            "--steps",
-            "15",
-            "--set",
-            "num_inducing=10",
-            "--classes",
-            "bll,fsrq,psr",
-            "--features",
-            "LP_Index,LP_beta",
-        )
-        run_well("train", DR4, "-o", tmp_path / name, *settings, *options)
-    plain, scaled = (np.load(tmp_path / name / "weights.npz")["weights/temperature"] for name in ("plain", "scaled"))
-    assert plain == 1.0
-    assert scaled < 0.95  # so few steps leave a model that is too flat
-
-
-@pytest.mark.slow
 def test_the_papers_protocol_corrects_no_class_priors(tmp_path):
     output = tmp_path / "labels.ecsv"
     run_well("classify", DR4, "--paper", "--set", "epochs=1", "--targets", "unassociated", "-o", output)
@@ -252,9 +233,9 @@ def test_labels_are_called_by_the_catalogue(ending):
         (("classify", DR4, "--model", "m", "--set", "kernel=se"), "leave out --set kernel"),
         (("classify", DR4, "--counterparts", "a.csv:clams"), "'clams' behind a.csv"),
         (("classify", DR4, "--model", "m", "--method", "mgp"), "--model brings its own settings: leave out --method"),
-        (("evaluate", DR4, "--future", DR4, "--folds", "3"), "cannot be combined"),
+        (("evaluate", DR4, "--open", DR4, "--folds", "3"), "cannot be combined"),
         (("evaluate", DR4, "--plot", "e.xyz"), r"expected one of \.png, \.pdf, \.svg"),
-        (("evaluate", DR4, "--future", slim_path("4FGL-DR1"), "--json", "no/e.json"), "there is no folder .*no'"),
+        (("evaluate", DR4, "--open", slim_path("4FGL-DR1"), "--json", "no/e.json"), "there is no folder .*no'"),
         (("evaluate", DR4, "--faint", "nan"), "fraction=nan"),
         *(
             ((command, DR4, "-o", "l.fits", option, ""), f"nothing is given after {option}")

@@ -78,10 +78,8 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
     num_draws : int
         Number of quasi-Monte Carlo draws of each noisy input in prediction, best a power of 2. First-order methods need
         none.
-    temperature : float or 'folds'
-        Temperature T of ``softmax(f/T)`` in prediction. 'folds' finds it on held-out sources
-        (:func:`fermiclass.nimgp.estimators.folds.fold_temperature`), which takes five more trainings. The step
-        likelihood has no scale of f: leave T at 1 there.
+    temperature : float
+        Temperature T of ``softmax(f/T)`` in prediction. The step likelihood has no scale of f: leave T at 1 there.
     inputs : InputOptions, dict or None
         How noiseless inputs are inferred: p(x), limits of the inputs, the network
         (:class:`fermiclass.nimgp.settings.InputOptions`). A dict has some of the options, None stands for the default.
@@ -135,33 +133,14 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         batch_size: int | str | None = "auto",
         learning_rate: float = 0.1,
         num_draws: int = 256,
-        temperature: float | str = 1.0,
+        temperature: float = 1.0,
         inputs: InputOptions | Mapping[str, Any] | None = None,
         hyper: HyperOptions | Mapping[str, Any] | None = None,
         training: TrainingOptions | Mapping[str, Any] | None = None,
         random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
-        self.method = method
-        self.likelihood = likelihood
-        self.kernel = kernel
-        self.objective = objective
-        self.noise = noise
-        self.label_noise = label_noise
-        self.label_sets = label_sets
-        self.label_weights = label_weights
-        self.num_inducing = num_inducing
-        self.steps = steps
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.num_draws = num_draws
-        self.temperature = temperature
-        self.inputs = inputs
-        self.hyper = hyper
-        self.training = training
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def fit(
         self,
