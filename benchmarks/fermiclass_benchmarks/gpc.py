@@ -10,7 +10,7 @@ of the paper's 8,124 rows remain. Its published results are therefore only a gui
 
 ``waveform`` and ``waveform-noise`` are drawn by Breiman's generator, which made the sets of the UCI repository, too.
 
-The paper's inputs hold the number of the row as well (docs/development/paper-tables.md). Where rows are
+The paper's inputs hold the number of the row as well (docs/development/likelihoods-paper.md). Where rows are
 sorted by class (magic), or neighbours share it (satimage), its figures cannot be reached without this number.
 """
 

@@ -55,6 +55,12 @@ class UCI(Benchmark):
             "Tables 5 and 6": PaperTable(_SMALL),
             "Tables 5 and 6, the authors' start": PaperTable(_SMALL, ("nimgp@authors",), optimisers=("paper",)),
             "Tables 5 and 6, V = 0.1 kept": PaperTable(_SMALL, ("nimgp-fo@fixed",), optimisers=("paper",)),
+            **{
+                f"Tables 5 and 6, V = {V} kept": PaperTable(
+                    ",".join(f"{name}/{V}" for name in _SMALL.split(",")), (f"nimgp-fo@fixed-{V}",), False, ("paper",)
+                )
+                for V in NOISE[2:]
+            },
             "Tables 5 and 6, satellite": PaperTable("satellite", slow=True),
         }
     )

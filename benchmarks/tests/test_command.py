@@ -19,7 +19,7 @@ FIGURES = {"confusion", "settings", *_MEANS, *(f"{name}_se" for name in _MEANS)}
 def documented():
     """The commands of the documents, without the name of the command."""
     notes = REPOSITORY / "docs" / "development"
-    text = "".join((notes / name).read_text() for name in ("paper-tables.md", "main-paper.md", "training.md"))
+    text = "".join((notes / name).read_text() for name in (*notes.glob("*paper*.md"), "training.md"))
     return re.findall(r"^    fermiclass benchmark (.*)$", text.replace("\\\n", " "), re.MULTILINE)
 
 
