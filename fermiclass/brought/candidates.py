@@ -203,8 +203,8 @@ class Candidates:
         membership = edges[:, :-1] - edges[:, 1:]
         membership[~known] = membership[known].mean(axis=0)
         shown = [f"{cut:.3g}" for cut in cuts]
-        between = [f"flux {one} to {other}" for one, other in pairwise(shown)]
-        names = (f"flux below {shown[0]}", *between, f"flux above {shown[-1]}")
+        between = [f"flux {one}–{other}" for one, other in pairwise(shown)]
+        names = (f"flux <{shown[0]}", *between, f"flux >{shown[-1]}")
         return replace(self, categories=names, membership=membership)
 
     @cached_property
@@ -271,6 +271,11 @@ class Candidates:
                 "Or give the whole table (FILE:all); or claimed counterparts as such (FILE:claims)."
             )
         return found
+
+    @property
+    def r95(self) -> FloatArray:
+        """(M,) semi-major axes of the 95 % error ellipses, deg."""
+        return np.asarray(np.sqrt(CHI2_95 * self._variances))
 
     @cached_property
     def _variances(self) -> FloatArray:
