@@ -369,6 +369,25 @@ def test_one_large_error_changes_no_other_object_and_an_endless_one_is_left_out(
         assert len(objects(ra, dec, pos_err_deg=error)) == len(ra) - 1
 
 
+def test_rows_of_sources_without_a_claim_are_no_claims():
+    """As in 1FLAT: a row for each source, and that of one without a counterpart has its own name and place."""
+    rng = np.random.default_rng(8)
+    table, P = sources(rng, 600), kinds(rng, 600)
+    ra, dec = drawn_within(rng, table)
+    has = rng.uniform(size=600) < 0.4 * P[:, 0]
+    rows = Table({"4FGL_name": table["Source_Name"]})
+    rows["1FLAT_name"] = [f"1FLAT J{k}" if yes else table["Source_Name"][k] for k, yes in enumerate(has)]
+    rows["RAJ2000"], rows["DEJ2000"] = np.where(has, ra, table["RAJ2000"]), np.where(has, dec, table["DEJ2000"])
+    status, every = np.full(600, "unassociated"), Candidates.of(rows, covers="claims")
+    with pytest.warns(CatalogWarning, match=rf"{np.sum(~has)} objects have the very places of LAT sources"):
+        factors, (strength,) = weigh([every], table, P, status)
+    alone = weigh([Candidates.of(rows[has], covers="claims")], table, P, status)[0]
+    np.testing.assert_allclose(factors, alone)
+    assert np.mean(factors[~has, 0] < 1.0) > 0.95
+    assert strength.completeness["agn"][0] == pytest.approx(0.4, abs=3 * strength.errors["agn"][0] + 0.02)
+    assert {*every.names[has]} == {*rows["1FLAT_name"][has]}
+
+
 def test_the_places_of_the_lat_sources_are_refused():
     rng = np.random.default_rng(8)
     table, P = sources(rng, 200), kinds(rng, 200)
