@@ -49,7 +49,7 @@ _INFINITE = 1e6  # degrees, for an error without a limit
 _NAMES = ("name", "iauname", "2sxps", "counterpart", "assoc", "object", "source", "id")
 _FLUXES = ("flux", "fluxb", "total_flux", "ml_flux_1", "fint")  # 2SXPS, VLASS, eRASS
 _WITH_FLUX = 30  # objects with a flux, at least, for categories by flux
-_MOST_NAMED = 8
+_MOST_NAMED, _MOST_OF_LAT = 8, 0.9  # names, and the share of LAT sources from which on a column names them
 
 
 class ObjectColumns(NamedTuple):
@@ -73,12 +73,16 @@ def object_columns(table: Table, source: str) -> ObjectColumns:
     Raises CatalogError as :class:`OtherList` does, or when an error of a position has no unit or is no angle.
     """
     words = {name: texts(table[name]) for name in table.colnames if table[name].dtype.kind == "U"}
-    of_lat = [name for name, each in words.items() if np.any(np.char.find(each, LAT_NAME) >= 0)]
+    of_lat = [
+        name
+        for name, each in words.items()
+        if np.sum(np.char.find(each, LAT_NAME) >= 0) > _MOST_OF_LAT * np.sum(each != "")
+    ]
     listed = OtherList.of(table, source, name=_own_name(table, words, of_lat))
     there = {name.lower(): name for name in reversed(table.colnames)}
     taken = dict(listed.columns)
     names, notes = listed.names, []
-    if taken.get("name") in of_lat and np.mean(np.char.find(names, LAT_NAME) >= 0) > 0.5:
+    if taken.get("name") in of_lat:
         names = np.full(len(names), "")
         del taken["name"]
     notes.append(f"names: {taken.get('name', 'none')}")
@@ -112,8 +116,7 @@ def object_columns(table: Table, source: str) -> ObjectColumns:
     more = f" and {len(idle) - _MOST_NAMED} more" if len(idle) > _MOST_NAMED else ""
     notes += [f"not used: {', '.join(idle[:_MOST_NAMED])}{more}"] if idle else []
     empty = ~(np.isfinite(listed.ra) & np.isfinite(listed.dec))
-    searched = _searched(words, empty)
-    vain = sum(place_of(name) in searched for name in words[of_lat[0]][empty].tolist()) if searched else 0
+    searched, vain = _searched(words, empty)
     notes += [f"{len(searched)} LAT sources were searched, {vain} of them in vain"] if searched else []
     lost = int(empty.sum()) - vain
     notes += [f"{lost} rows without a position are left out"] if lost else []
@@ -140,12 +143,12 @@ def _own_name(table: Table, words: Mapping[str, NDArray[np.str_]], of_lat: list[
     return usual or next(different, None)
 
 
-def _searched(words: Mapping[str, NDArray[np.str_]], empty: NDArray[np.bool_]) -> frozenset[str]:
-    """Return the LAT sources that a table names, if it names some without an object; nothing otherwise."""
+def _searched(words: Mapping[str, NDArray[np.str_]], empty: NDArray[np.bool_]) -> tuple[frozenset[str], int]:
+    """Return the LAT sources that a table names, and how many without an object; none if there is an object for all."""
     for each in words.values():
-        if np.any(np.char.find(each[empty], LAT_NAME) >= 0):
-            return frozenset(place_of(word) for word in each.tolist() if LAT_NAME in word)
-    return frozenset()
+        if vain := int(np.sum(np.char.find(each[empty], LAT_NAME) >= 0)):
+            return frozenset(place_of(word) for word in each.tolist() if LAT_NAME in word), vain
+    return frozenset(), 0
 
 
 def _covariance(
