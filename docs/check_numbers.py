@@ -323,7 +323,10 @@ def expected_table(measured: dict[str, Any], groups: list[str]) -> str:
         for key in groups:
             numbers = [release["expected"][place][key] for release in measured["open"].values()]
             rows.append(
-                [f"{where}: {names[key]}", *(f"{n['expected']:.1f} ± {n['expected_se']:.1f} / {n['n']}" for n in numbers)]
+                [
+                    f"{where}: {names[key]}",
+                    *(f"{n['expected']:.1f} ± {n['expected_se']:.1f} / {n['n']}" for n in numbers),
+                ]
             )
     return markdown(["", *measured["open"]], rows)
 
