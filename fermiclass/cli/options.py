@@ -202,7 +202,7 @@ join_option = file_option(
     metavar="FILE",
     multiple=True,
     help="Bring columns from another table, by Source_Name or by position in the error ellipse, such as XFLUX and "
-    "Unc_XFLUX for --features galactic,ln_XFLUX.",
+    "Unc_XFLUX for --features gas,ln_XFLUX.",
 )
 
 
