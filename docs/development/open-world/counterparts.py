@@ -35,7 +35,7 @@ for catalog in map(fc.read_catalog, given.releases):
         Table({"Source_Name": catalog.names, "MATCH": np.log(0.1 + excess)}).write(given.matches, overwrite=True)
         continue
     targets = open_world(catalog, fc.read_catalog(given.later), cells="even")
-    labels = fc.classify(catalog, targets="unassociated")
+    labels = fc.classify(catalog, targets="unassociated", evidence="class2")
     about = Labels(labels)
     assert about.grouping is not None
     P = np.stack([np.asarray(labels[f"P_{name}"], float) for name in about.classes], axis=1)
