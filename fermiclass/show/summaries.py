@@ -118,10 +118,10 @@ def print_counterparts(labels: Table, candidates: Sequence[Candidates], path: Pa
     for each in strengths:
         first = (
             each.name,
-            each.covers,
             each.objects,
             f"{each.chance:.1f}",
             f"{each.share:.2f} ± {each.share_error:.2f}",
+            each.covers,
         )
         lines = [
             (f"{kind} {category}".strip(), f"{c:.3f} ± {error:.3f}")
@@ -129,7 +129,7 @@ def print_counterparts(labels: Table, candidates: Sequence[Candidates], path: Pa
             for category, c, error in zip(each.categories, completeness, each.errors[kind], strict=True)
         ] or [("", "not used")]
         rows += [(*(first if k == 0 else ("",) * len(first)), *line) for k, line in enumerate(lines)]
-    columns = ("table", "?covers", "?>inside", "?>by chance", ">real", "kind", ">c")
+    columns = ("table", "?>inside", "?>by chance", ">real", "?covers", "kind", ">c")
     console.print(rich_table(*columns, rows=rows))
     for read in candidates:
         console.print(f"{'; '.join(read.notes)}.")
