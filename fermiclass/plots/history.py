@@ -28,7 +28,11 @@ def training_history(objective: ArrayLike, steps: int | None = None, *, axes: Ax
     steps
         Total number of training steps, for the axis; None counts the K reports.
     """
-    values = np.asarray(objective, dtype=np.float64)
+    try:
+        values = np.asarray(objective, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        what = f"a training history is a {type(objective).__name__}"
+        raise ValueError(f"{what}: give numbers, such as objective_ of a classifier") from error
     if values.ndim != 1 or not len(values):
         raise ValueError(f"a training history has the shape {values.shape}: expected (K,), K above 0")
     axes = axes_or_new(axes, (4.2, 2.8))

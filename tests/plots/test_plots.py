@@ -211,6 +211,8 @@ def test_training_history():
     assert plots.training_history(rising[:4]).get_legend() is None
     with pytest.raises(ValueError, match=r"the shape \(0,\): expected \(K,\)"):
         plots.training_history([])
+    with pytest.raises(ValueError, match="a training history is a object: give numbers, such as objective_"):
+        plots.training_history(object())
 
 
 def test_ard_relevances_are_sorted():
