@@ -109,7 +109,6 @@ def test_little_memory(monkeypatch):
 def test_without_a_terminal_progress_is_a_line_a_minute(monkeypatch, capsys):
     seconds = iter([0, 30, 61, 90, 122])
     monkeypatch.setattr(terminal, "monotonic", lambda: next(seconds))
-    monkeypatch.setattr(terminal, "_A_LINE", 60)
     with terminal.progress_bar("labelling", quiet=False) as advance:
         advance(1, 10)
         advance(2, 10)
