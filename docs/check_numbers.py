@@ -1,4 +1,4 @@
-"""The numbers of README and other pages: measured, filled into tables, and checked in sentences.
+"""The numbers of README, index, trust, benchmarks, in-a-paper and paper.md: measured, filled in, and checked.
 
     python docs/check_numbers.py                              check sentences and tables; exit status 1 if one is wrong
     python docs/check_numbers.py --write                      fill the tables

@@ -81,7 +81,6 @@ def draw() -> dict[str, Figure]:
         "ard_relevances": plots.ard_relevances(
             slopes, model.features, model.classes, quantity="log-odds moved by one standard deviation"
         ),
-        "training_history": plots.training_history(model.estimator.objective_, model.estimator.steps),
         "explanation": plots.explanation(fc.explain(model, catalog, EXPLAINED))[0],
     }
     figures: dict[str, Any] = {name: each.figure for name, each in axes.items()}

@@ -40,6 +40,7 @@ from .labelling.training import retrain as retrain
 from .labelling.training import train as train
 from .nimgp.estimators.classifier import NIMGPClassifier as NIMGPClassifier
 from .nimgp.estimators.exact_regressor import UncertainGPRegressor as UncertainGPRegressor
+from .nimgp.estimators.of_papers import paper_method as paper_method
 from .nimgp.estimators.robust_classifier import RobustGPClassifier as RobustGPClassifier
 from .nimgp.estimators.sparse_regressor import NIMGPRegressor as NIMGPRegressor
 from .rows import fit_rows as fit_rows

@@ -109,10 +109,12 @@ class Explanation:
 
     @property
     def catalogued(self) -> tuple[str, ...]:
-        """What the catalogue says of it: class and name of the counterpart, and the second association, if any."""
+        """What lists say of it: class and name of the counterpart, the second association and the claim, if any."""
         known = [str(self.label[name]) for name in ("CLASS1", "ASSOC1") if name in self.label.colnames]
         second = second_association(self.label)
-        return (", ".join(filter(None, known)) or "unassociated", *[f"second association {second}"] * bool(second))
+        claim = str(self.label["CLAIM"]).strip() if "CLAIM" in self.label.colnames else ""
+        more = [*[f"second association {second}"] * bool(second), *[f"claimed blazar {claim}"] * bool(claim)]
+        return (", ".join(filter(None, known)) or "unassociated", *more)
 
     @property
     def best(self) -> int:

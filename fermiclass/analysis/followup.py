@@ -380,8 +380,10 @@ def _by_class(ranking: _Ranking) -> Iterator[Constraint]:
 
 def _by_place(ra: Range | None, dec: Range | None, abs_glat: Range | None) -> Iterator[Constraint]:
     if ra is not None:
-        west, east = (_number("ra", value, 0.0, 360.0) for value in ra)
-        both = np.logical_or if west > east else np.logical_and
+        west, east = (_number("ra", value, -360.0, 360.0) for value in ra)
+        around = west > east or west < 0.0 <= east  # 0 is inside
+        both = np.logical_or if around else np.logical_and
+        west, east = (value + 360.0 * (value < 0.0) for value in (west, east))
         yield Constraint(f"RA {west:g} to {east:g} deg", "RAJ2000", lambda x: np.asarray(both(x >= west, x <= east)))
     if dec is not None:
         south, north = _ordered("dec", dec, -90.0)
@@ -420,8 +422,9 @@ def _require(table: Table, column: str) -> None:
 
 
 def _number(name: str, value: float, least: float, most: float) -> float:
-    if not least <= value <= most:  # NaN is neither
-        raise SelectionError(f"{name}={value:g} is not valid: give a number from {least:g} to {most:g}")
+    if not (least <= value <= most and np.isfinite(value)):
+        within = f" from {least:g}" * bool(np.isfinite(least)) + f" to {most:g}" * bool(np.isfinite(most))
+        raise SelectionError(f"{name}={value:g} is not valid: give a number{within}")
     return float(value)
 
 

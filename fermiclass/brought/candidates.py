@@ -50,6 +50,7 @@ _SAME, _SAME_IN_TWO = 0.1 / 3600.0, 5.0 / 3600.0
 _FEW_INSIDE = 3.0  # objects in an ellipse; with fewer many ellipses have none
 _INSIDE = 0.98  # share of objects within the 95 % ellipses, from which on a table has no others
 _EDGE_95 = -np.log(0.05)  # −ln(1 − probability) of a real counterpart is exponential up to this
+_AT_THE_CENTRE = 1e-4  # u below which one of 3000 real counterparts is
 _MEAN_REAL = 0.5 - (1.0 / _EDGE_95 - 0.05 / 0.95)  # ½ less the mean u of real counterparts
 _TO_TELL_CHANCE = 300  # objects in ellipses
 _LARGEST = 3.0  # degrees: a larger error says nothing
@@ -67,6 +68,7 @@ class Surroundings(NamedTuple):
     excess: FloatArray
     covered: NDArray[np.bool_]  #: (N,) whether the table covers the source.
     chance: FloatArray  #: (N,) candidates that the 95 % ellipse has by chance.
+    centred: int  #: Candidates at the very place of a source, which are in no pair: they are LAT sources.
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +205,8 @@ class Candidates:
         membership = edges[:, :-1] - edges[:, 1:]
         membership[~known] = membership[known].mean(axis=0)
         shown = [f"{cut:.3g}" for cut in cuts]
-        between = [f"flux {one} to {other}" for one, other in pairwise(shown)]
-        names = (f"flux below {shown[0]}", *between, f"flux above {shown[-1]}")
+        between = [f"flux {one}–{other}" for one, other in pairwise(shown)]
+        names = (f"flux <{shown[0]}", *between, f"flux >{shown[-1]}")
         return replace(self, categories=names, membership=membership)
 
     @cached_property
@@ -229,7 +231,8 @@ class Candidates:
         here, tree = unit_vectors(ra, dec), self._tree
         i, j = self._within_reach(here, np.where(known, major, np.nan))
         chi2, root = _chi_squared(here[i], tree.data[j], (ellipse(major, minor, angle)[i] + self.covariance[j]))
-        near = known[i] & (chi2 <= _CHI2_REACH)
+        centred = np.unique(j[known[i] & (chi2 < _AT_THE_CENTRE * CHI2_95)])
+        near = known[i] & (chi2 <= _CHI2_REACH) & ~np.isin(j, centred)
         i, j, chi2, root = i[near], j[near], chi2[near], root[near]
         within = chi2 <= CHI2_95
         inside = np.bincount(i[within], minlength=len(sources))
@@ -241,7 +244,7 @@ class Candidates:
             by_chance = np.bincount(i[rows], _by_chance(chi2[rows] / CHI2_95), len(sources))
             density = _of_like_latitude(np.abs(here @ _GALACTIC_POLE), by_chance, area, covered, rows.sum())
         elif self.covers == "claims":
-            covered, density = known, np.full(len(sources), len(self) / _SKY)
+            covered, density = known, np.full(len(sources), max(len(self) - len(centred), 1) / _SKY)
         else:
             size = np.hypot(major, np.sqrt(CHI2_95 * np.median(self._variances)))
             covered, density = self._density(here, size, areas, parts, i[within], j[within])
@@ -253,7 +256,7 @@ class Candidates:
         kept = covered[i]
         i, j, chi2, f = i[kept], j[kept], chi2[kept], f[kept]
         excess = (f / density[i])[:, None] * self.membership[j] / np.where(share > 0, share, 1.0)
-        return Surroundings(i, j, chi2 / CHI2_95, excess, covered, np.where(covered, density * area, 0.0))
+        return Surroundings(i, j, chi2 / CHI2_95, excess, covered, np.where(covered, density * area, 0.0), len(centred))
 
     def _were_searched(self, sources: Table, inside: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return which sources were searched, ``(N,)``: those that the table says, or else those with an object inside.
@@ -271,6 +274,11 @@ class Candidates:
                 "Or give the whole table (FILE:all); or claimed counterparts as such (FILE:claims)."
             )
         return found
+
+    @property
+    def r95(self) -> FloatArray:
+        """(M,) semi-major axes of the 95 % error ellipses, deg."""
+        return np.asarray(np.sqrt(CHI2_95 * self._variances))
 
     @cached_property
     def _variances(self) -> FloatArray:

@@ -51,7 +51,7 @@ class Matches(NamedTuple):
     notes: tuple[str, ...]  #: Sentences on the matches.
 
 
-def match(catalog: Catalog, other: OtherList, *, says: NDArray[np.str_] | None = None, needed: bool = True) -> Matches:
+def match(catalog: Catalog, other: OtherList, *, says: NDArray[Any], needed: bool = True) -> Matches:
     """Match a table with a catalogue by Source_Name or a name in an earlier list, and all other rows by position.
 
     A position matches within the 95 % error ellipse of a source, and within 0.1° of a source without an ellipse. A pair
@@ -61,10 +61,9 @@ def match(catalog: Catalog, other: OtherList, *, says: NDArray[np.str_] | None =
     at = (catalog.column(name) for name in (*PLACE, *ELLIPSE))
     pairs = other.pairs(catalog.names, *at, earlier=names_of(catalog.table))
     of_one, unmatched = np.bincount(pairs.theirs)[pairs.theirs] == 1, len(other) - len(np.unique(pairs.theirs))
-    if says is not None:
-        content = np.column_stack([pairs.mine, np.unique(says, return_inverse=True)[1][pairs.theirs]])
-        first = np.sort(np.unique(content, axis=0, return_index=True)[1])
-        pairs, of_one = pairs[first], of_one[first]
+    said = zip(pairs.mine.tolist(), (each.tobytes() for each in says[pairs.theirs]), strict=True)
+    first = np.array(sorted({pair: k for k, pair in reversed([*enumerate(said)])}.values()), np.intp)
+    pairs, of_one = pairs[first], of_one[first]
     single = of_one & (np.bincount(pairs.mine)[pairs.mine] == 1)
     ambiguous = np.unique(pairs.theirs[~single])
     if needed and not np.any(single):
@@ -118,7 +117,7 @@ def join(
     """
     catalog, table, source = catalog_of(catalog), *_named(table, source)
     plain, forms = stranger(table, f"'{source}'")
-    matches = match(catalog, OtherList.of(plain, source), needed=needed)
+    matches = match(catalog, OtherList.of(plain, source), says=plain.as_array(), needed=needed)
     result = catalog.table.copy()
     brought, columns = [], {}
     clash: dict[str, NDArray[np.bool_]] = {}
@@ -126,6 +125,10 @@ def join(
     for name, standard in names.items():  # an error that is left out would be taken for none
         if plain[name].dtype.kind == "U" and standard != name and plain[_quantity(standard)].dtype.kind in "fiu":
             plain[name] = plain_column(numbers_of(plain[name], name, f"'{source}'"), plain[name].unit, None, None)
+    for name in [name for name in names if name[:3] == "ln_" and name[3:] in {*names.values(), *result.colnames}]:
+        text = f"column {name} of '{source}' is not used, as the feature {name} is the logarithm of {name[3:]}"
+        warnings.warn(f"{text}. Rename it", CatalogWarning, stacklevel=2)
+        del names[name]
     units = {standard: plain[name].unit for name, standard in names.items()}
     for name, standard in names.items():
         column, before = plain[name], result[standard] if standard in result.colnames else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from fermiclass.brought.column_names import own_names
 from fermiclass.brought.other_list import PLACE_NAMES, OtherList, numbers_of, place_of
+from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import texts
@@ -38,13 +41,15 @@ _ERRORS: tuple[tuple[str, float, str], ...] = (
     *((name, _90, "") for name in ("r90", "err_90", "pos_err_90", "pos_r90")),
     *((name, _95, "") for name in ("err95", "r95", "err_95", "pos_err_95", "pos_r95")),
 )
+#: Names of columns, not known, that may be errors of positions.
+_LIKE_ERRORS = re.compile(r"^e?_?pos|err_?(90|95|maj|ell|rad|circ)|^[xy]_?err|poserr", re.IGNORECASE)
 _IN_NAME = {"_arcsec": u.arcsec, "_arcmin": u.arcmin, "_deg": u.deg, "_mas": u.mas}
 _INFINITE = 1e6  # degrees, for an error without a limit
 
 _NAMES = ("name", "iauname", "2sxps", "counterpart", "assoc", "object", "source", "id")
 _FLUXES = ("flux", "fluxb", "total_flux", "ml_flux_1", "fint")  # 2SXPS, VLASS, eRASS
 _WITH_FLUX = 30  # objects with a flux, at least, for categories by flux
-_MOST_NAMED = 8
+_MOST_NAMED, _MOST_OF_LAT = 8, 0.9  # names, and the share of LAT sources from which on a column names them
 
 
 class ObjectColumns(NamedTuple):
@@ -68,12 +73,16 @@ def object_columns(table: Table, source: str) -> ObjectColumns:
     Raises CatalogError as :class:`OtherList` does, or when an error of a position has no unit or is no angle.
     """
     words = {name: texts(table[name]) for name in table.colnames if table[name].dtype.kind == "U"}
-    of_lat = [name for name, each in words.items() if np.any(np.char.find(each, LAT_NAME) >= 0)]
+    of_lat = [
+        name
+        for name, each in words.items()
+        if np.sum(np.char.find(each, LAT_NAME) >= 0) > _MOST_OF_LAT * np.sum(each != "")
+    ]
     listed = OtherList.of(table, source, name=_own_name(table, words, of_lat))
     there = {name.lower(): name for name in reversed(table.colnames)}
     taken = dict(listed.columns)
     names, notes = listed.names, []
-    if taken.get("name") in of_lat and np.mean(np.char.find(names, LAT_NAME) >= 0) > 0.5:
+    if taken.get("name") in of_lat:
         names = np.full(len(names), "")
         del taken["name"]
     notes.append(f"names: {taken.get('name', 'none')}")
@@ -107,8 +116,7 @@ def object_columns(table: Table, source: str) -> ObjectColumns:
     more = f" and {len(idle) - _MOST_NAMED} more" if len(idle) > _MOST_NAMED else ""
     notes += [f"not used: {', '.join(idle[:_MOST_NAMED])}{more}"] if idle else []
     empty = ~(np.isfinite(listed.ra) & np.isfinite(listed.dec))
-    searched = _searched(words, empty)
-    vain = sum(place_of(name) in searched for name in words[of_lat[0]][empty].tolist()) if searched else 0
+    searched, vain = _searched(words, empty)
     notes += [f"{len(searched)} LAT sources were searched, {vain} of them in vain"] if searched else []
     lost = int(empty.sum()) - vain
     notes += [f"{lost} rows without a position are left out"] if lost else []
@@ -132,15 +140,15 @@ def _own_name(table: Table, words: Mapping[str, NDArray[np.str_]], of_lat: list[
     texts_of_others = {name.lower(): name for name in words if name not in of_lat and name.lower() not in places}
     usual = next((texts_of_others[name] for name in _NAMES if name in texts_of_others), None)
     different = (name for name in texts_of_others.values() if len(np.unique(words[name])) > 0.9 * len(table))
-    return usual or (next(different, None) if of_lat else None)
+    return usual or next(different, None)
 
 
-def _searched(words: Mapping[str, NDArray[np.str_]], empty: NDArray[np.bool_]) -> frozenset[str]:
-    """Return the LAT sources that a table names, if it names some without an object; nothing otherwise."""
+def _searched(words: Mapping[str, NDArray[np.str_]], empty: NDArray[np.bool_]) -> tuple[frozenset[str], int]:
+    """Return the LAT sources that a table names, and how many without an object; none if there is an object for all."""
     for each in words.values():
-        if np.any(np.char.find(each[empty], LAT_NAME) >= 0):
-            return frozenset(place_of(word) for word in each.tolist() if LAT_NAME in word)
-    return frozenset()
+        if vain := int(np.sum(np.char.find(each[empty], LAT_NAME) >= 0)):
+            return frozenset(place_of(word) for word in each.tolist() if LAT_NAME in word), vain
+    return frozenset(), 0
 
 
 def _covariance(
@@ -162,6 +170,9 @@ def _covariance(
             kind = f"{100 * part:.0f} % radii" if part else "1 σ"
             kind += "" if table[found[0]].unit is not None or not unit else f", taken as {unit}"
             return covariance, found, f"errors of positions: {', '.join(found)} ({kind})"
+    if odd := [name for name in table.colnames if _LIKE_ERRORS.search(name)]:
+        text = f"'{source}': the positions are taken as exact, beside {', '.join(odd)}"
+        warnings.warn(f"{text}. Name the column of their error pos_err_arcsec", CatalogWarning, stacklevel=5)
     return np.zeros((len(table), 3)), [], "errors of positions: none, they count as exact"
 
 

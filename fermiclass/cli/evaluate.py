@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -19,18 +18,14 @@ from fermiclass.show.terminal import load_tensorflow, stages
 _DEFAULT, _CORE = "default", "@core"  # by_name imports scikit-learn
 
 
-def _later(about: str, name: str, *flags: str) -> Any:
-    return options.file_option(*flags, name, metavar="LATER", help=about)
-
-
 @click.command(cls=SectionedCommand)
 @options.catalog_argument
-@_later(
-    "Score unassociated sources by any class that a later release gives them: AGN, pulsar or other.",
-    "open_world",
+@options.file_option(
     "--open",
+    "open_world",
+    metavar="LATER",
+    help="Score unassociated sources by any class that a later release gives them: AGN, pulsar or other.",
 )
-@_later("Score sources without a class that have one of the model's classes in a later release.", "future", "--future")
 @click.option(
     "--faint",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
@@ -84,7 +79,6 @@ def _later(about: str, name: str, *flags: str) -> Any:
 def evaluate(
     catalog: Path,
     open_world: Path | None,
-    future: Path | None,
     faint: float | None,
     folds: int | None,
     scored: str,
@@ -104,7 +98,6 @@ def evaluate(
     Example:
       fermiclass evaluate 4FGL-DR1.fits --open 4FGL-DR4.fits --baselines
       fermiclass evaluate 4FGL-DR1.fits --open 4FGL-DR4.fits --targets bcu
-      fermiclass evaluate 4FGL-DR1.fits --future 4FGL-DR4.fits
       fermiclass evaluate 4FGL-DR1.fits --faint 0.5 --methods nimgp,mgp,forest --plot results.pdf
       fermiclass evaluate 4FGL-DR4.fits --folds 5 --json results.json
     """  # noqa: D301
@@ -112,11 +105,10 @@ def evaluate(
     from fermiclass.plots.evaluation import evaluation_figure
     from fermiclass.show.evaluation import print_counterparts_test, print_evaluation
 
-    later = open_world or future
     if json_file is not None:
-        check_place(json_file, catalog, later, *brought.files, *candidates.files)
+        check_place(json_file, catalog, open_world, *brought.files, *candidates.files)
     if plot is not None:
-        check_figure_place(plot, catalog, later, *brought.files, *candidates.files)
+        check_figure_place(plot, catalog, open_world, *brought.files, *candidates.files)
     if candidates.files:
         load_tensorflow(quiet=quiet)
     with stages("methods", quiet=quiet) as progress:
@@ -129,7 +121,6 @@ def evaluate(
         result = evaluate(
             brought.into(read_catalog(catalog)),
             open_world=None if open_world is None else read_catalog(open_world),
-            future=None if future is None else read_catalog(future),
             faint=faint,
             folds=folds,
             targets=scored,

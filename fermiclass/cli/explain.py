@@ -15,7 +15,7 @@ from fermiclass.catalog import Catalog
 from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.source_names import find_source
 from fermiclass.cli.app import SectionedCommand
-from fermiclass.cli.folders import load_folder, look_for, read_folder
+from fermiclass.cli.folders import candidates_beside, load_folder, look_for, read_folder
 from fermiclass.cli.options import FILE, BroughtIn, brought_options, class_priors_option, common_options, file_option
 from fermiclass.errors import CatalogError
 from fermiclass.io.files import check_figure_place, exists, write_figure
@@ -125,7 +125,7 @@ def explain(
     for each in explained if not quiet else ():
         print_explanation(each)
         if isinstance(about, Labels) and COUNTERPARTS_KEY in about.meta:
-            print_counterpart(about, each.name)
+            print_counterpart(about, each.name, candidates_beside(labels_or_model, about))
 
 
 def _read(path: Path | None, origin: Origin, beside: Path, option: str, brought: BroughtIn) -> Catalog:

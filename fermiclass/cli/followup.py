@@ -12,7 +12,7 @@ from fermiclass.analysis.followup import CRITERIA
 from fermiclass.analysis.followup import followup as rank
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.classes import NATURES
-from fermiclass.cli.folders import look_for
+from fermiclass.cli.folders import candidates_beside, look_for
 from fermiclass.cli.options import FILE, BroughtIn, common_options, completing, file_option, names
 from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.target_lists import check_targets, write_targets
@@ -105,7 +105,7 @@ def _bits(text: str) -> tuple[int, ...]:
 @click.option("--max-ood", type=float, metavar="S", help="Maximum OOD_SCORE.")
 @click.option("--min-lasts", type=float, metavar="P", help="Minimum LASTS: probability that a later list has it.")
 @click.option("--dec", type=float, nargs=2, metavar="MIN MAX", help="Range of declination, deg.")
-@click.option("--ra", type=float, nargs=2, metavar="MIN MAX", help="Range of right ascension, deg; 330 30 includes 0.")
+@click.option("--ra", type=float, nargs=2, metavar="MIN MAX", help="Range of right ascension, deg; -30 30 includes 0.")
 @click.option("--abs-glat", type=float, nargs=2, metavar="MIN MAX", help="Range of absolute Galactic latitude, deg.")
 @click.option("--min-significance", type=float, metavar="S", help="Minimum Signif_Avg.")
 @click.option("--min-flux", type=float, metavar="F", help="Minimum Flux1000 in ph cm-2 s-1.")
@@ -161,7 +161,7 @@ def followup(
     if charts is not None:
         check_figure_place(charts, labels, catalog, *excluded, *among)
     about = Labels.read(labels)
-    around = None
+    around, candidates = None, candidates_beside(labels, about)
     if charts is not None or why:
         around = BroughtIn().again(catalog, about) if catalog else look_for(about.of, labels, "--catalog")
     ranking = rank(about.table, exclude=excluded, only=among, **chosen)
@@ -176,9 +176,11 @@ def followup(
     if charts is not None and around is not None:
         from fermiclass.plots.finder import finder_pages
 
-        pages = finder_pages(ranking, around.table, beam=beam)
+        pages = finder_pages(ranking, around.table, beam=beam, candidates=candidates)
         write_figure(charts, *(pages if charts.suffix.lower() == ".pdf" else islice(pages, 2)))  # two are too many
     for output in outputs:
         write_targets(ranking, output, columns)
     if not quiet:
-        print_followup(ranking, [*outputs, *([charts] if charts else [])], rows=chosen["top"] or 10)
+        print_followup(
+            ranking, [*outputs, *([charts] if charts else [])], rows=chosen["top"] or 10, candidates=candidates
+        )

@@ -174,7 +174,7 @@ set_option = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     callback=_changes,
-    help="Change one entry of the recipe, such as likelihood=probit, num_inducing=100, temperature=folds, "
+    help="Change one entry of the recipe, such as likelihood=probit, num_inducing=100, temperature=1.2, "
     "training.draw_pairs=64, evidence=none or also_share=0.05. 'fermiclass info --recipe' prints all.",
 )
 
@@ -202,7 +202,7 @@ join_option = file_option(
     metavar="FILE",
     multiple=True,
     help="Bring columns from another table, by Source_Name or by position in the error ellipse, such as XFLUX and "
-    "Unc_XFLUX for --features galactic,ln_XFLUX.",
+    "Unc_XFLUX for --features gas,ln_XFLUX.",
 )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from fermiclass.cli.folders import candidates_beside
 from fermiclass.cli.options import FILE, BroughtIn, brought_options, common_options, file_option
 from fermiclass.io.tables import table_endings
 from fermiclass.labelling.labels import Labels
@@ -68,6 +69,7 @@ def report(
         catalog=loaded,
         trained_on=None if train_on is None else brought.again(train_on, about, training=True),
         trust=None if metrics is None else read_metrics(metrics, about.meta),
+        candidates=candidates_beside(labels, about),
         past=None if open_world is None else read_candidates(open_world),
         since=earlier,
     )

@@ -13,7 +13,7 @@ from fermiclass.evaluation.methods import (
     model_method,
     open_baselines,
 )
-from fermiclass.evaluation.protocols import Population, Targets, bright_to_faint, folds, later_release, open_world
+from fermiclass.evaluation.protocols import Population, Targets, bright_to_faint, folds, open_world
 from fermiclass.evaluation.results import Evaluation, Result, evaluate
 
 __all__ = [
@@ -33,7 +33,6 @@ __all__ = [
     "evaluate",
     "folds",
     "is_baseline",
-    "later_release",
     "match_sources",
     "model_method",
     "open_baselines",

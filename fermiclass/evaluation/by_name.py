@@ -35,7 +35,6 @@ def evaluate(
     catalog: CatalogLike,
     *,
     open_world: CatalogLike | None = None,
-    future: CatalogLike | None = None,
     faint: float | None = None,
     folds: int | None = None,
     targets: str = "unassociated",
@@ -53,9 +52,8 @@ def evaluate(
     ----------
     catalog
         The catalogue to learn from, or its file.
-    open_world, future
-        A later release that gives the classes: :func:`fermiclass.evaluation.open_world` and
-        :func:`fermiclass.evaluation.later_release`.
+    open_world
+        A later release that gives the classes: :func:`fermiclass.evaluation.open_world`.
     faint
         Fraction of each class to score, the faintest sources: :func:`fermiclass.evaluation.bright_to_faint`.
     folds
@@ -88,8 +86,8 @@ def evaluate(
     CatalogError, ClassError, FeatureError
         As the functions of the protocols.
     """
-    if sum(way is not None for way in (open_world, future, faint, folds)) > 1:
-        raise SelectionError("an open world, a future, faint sources and folds cannot be combined: give one of them")
+    if sum(way is not None for way in (open_world, faint, folds)) > 1:
+        raise SelectionError("an open world, faint sources and folds cannot be combined: give one of them")
     if (cells, targets) != ("all", "unassociated") and open_world is None:
         raise SelectionError("cells and targets are for an open world (--open): give it a later release")
     tables = one_or_several(counterparts)
@@ -102,8 +100,6 @@ def evaluate(
     if open_world is not None:
         open_world = catalog_of(open_world, "open_world")
         known = protocols.open_world(earlier, open_world, recipe, targets=targets, cells=cells)
-    elif future is not None:
-        known = protocols.later_release(earlier, catalog_of(future, "future"), recipe)
     elif faint is not None:
         known = protocols.bright_to_faint(earlier, faint, recipe)
     else:

@@ -1,4 +1,4 @@
-"""Cross-matching of two releases: the same source in both, and its class in the later one."""
+"""Cross-matching of two releases: the same source in both."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from astropy import units as u
 from astropy.coordinates import SkyCoord
 from numpy.typing import NDArray
 
-from fermiclass.catalog import Catalog, ClassGrouping
+from fermiclass.catalog import Catalog
 from fermiclass.io import FloatArray
 
 NAME_COLUMNS = ("ASSOC_4FGL", "ASSOC_FGL")  #: Columns that give the name of the same source in an earlier release.
@@ -17,30 +17,6 @@ NAME_COLUMNS = ("ASSOC_4FGL", "ASSOC_FGL")  #: Columns that give the name of the
 UNMATCHED = -1  #: Index that stands for "no counterpart".
 
 _SAME_POSITION_DEG = 1e-4  # a third of an arcsecond, finer than the precision of the catalogue's positions
-
-
-def later_classes(
-    earlier: Catalog, later: Catalog, grouping: ClassGrouping, *, radius_deg: float = 0.15
-) -> tuple[NDArray[np.intp], NDArray[np.str_], dict[str, int]]:
-    """Return the sources that have no class in an earlier release, and their group of classes in a later one.
-
-    Returns their T indices, rising; their groups ``(T,)``, '' for sources that are not found, have no class of the
-    grouping, or a class that stands for several groups; and numbers of sources: ``targets`` is T, ``by_position``,
-    ``by_name`` and ``unmatched`` sum to T, and ``scored`` are those with a group.
-    """
-    counterpart, by_name = match_sources(earlier, later, radius_deg=radius_deg)
-    targets = np.flatnonzero(earlier.is_target(grouping))
-    found, named = counterpart[targets], by_name[targets]
-    group = np.where(found == UNMATCHED, "", grouping.assign(later.classes)[found])
-    y = np.where(np.isin(group, grouping.names), group, "")
-    counts = {
-        "targets": len(targets),
-        "by_position": int(np.sum((found != UNMATCHED) & ~named)),
-        "by_name": int(np.sum(named)),
-        "unmatched": int(np.sum(found == UNMATCHED)),
-        "scored": int(np.sum(y != "")),
-    }
-    return targets, y, counts
 
 
 def match_sources(

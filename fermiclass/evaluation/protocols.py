@@ -1,7 +1,7 @@
 """Protocols: each chooses sources to learn from, and sources to score whose class is known some other way.
 
-`open_world` and `later_release` score the sources without a class by a later release, `bright_to_faint` and `folds`
-score sources with a class. :func:`fermiclass.evaluation.evaluate` runs methods on what they return.
+`open_world` scores the sources without a class by a later release, `bright_to_faint` and `folds` those with a
+class. :func:`fermiclass.evaluation.evaluate` runs methods on what they return.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from fermiclass.catalog import CLASS_TREE, NATURES, Catalog, ClassGrouping, has_two_kinds, natures_of
+from fermiclass.catalog import CLASS_TREE, NATURES, Catalog, has_two_kinds, natures_of
 from fermiclass.catalog.catalog import LATITUDE_EDGE
 from fermiclass.catalog.classes import CHANCE_CODES
 from fermiclass.errors import CatalogError, ClassError, SelectionError
-from fermiclass.evaluation.crossmatch import UNMATCHED, later_classes, match_sources
+from fermiclass.evaluation.crossmatch import UNMATCHED, match_sources
 from fermiclass.evaluation.methods import Split, factors_of
 from fermiclass.evaluation.metrics import Truth, known
 from fermiclass.features import extract_features, parse_features
@@ -209,44 +209,6 @@ def open_world(
     )
 
 
-def later_release(
-    earlier: Catalog,
-    later: Catalog,
-    recipe: Recipe | None = None,
-    *,
-    radius_deg: float = 0.15,
-    **changes: Unpack[Choices],
-) -> Targets:
-    """Train on the associated sources of a release; score its other sources by their class in a later one.
-
-    Sources with other later classes are left out, so the probabilities look better than they are. For parameters see
-    `open_world`. Raises CatalogError when none of the sources has a class in the later release; ClassError or
-    FeatureError as :func:`fermiclass.labelling.training.train`.
-    """
-    checked = Recipe.of(recipe, **changes).check(earlier)
-    grouping = checked.grouping
-    rows, y, counts = later_classes(earlier, later, grouping, radius_deg=radius_deg)
-    if not counts["scored"]:
-        raise CatalogError(
-            f"none of the {len(rows)} sources without a class in {earlier.source} ({earlier.release.name}) has one of "
-            f"the classes {', '.join(grouping.names)} in {later.source} ({later.release.name}). Give the earlier "
-            "release first and the later one with --future."
-        )
-    truth = (y[:, None] == np.array(grouping.names)) | (y[:, None] == "")
-    return _targets(
-        earlier,
-        checked.recipe,
-        rows,
-        protocol="future",
-        description=f"its sources without a class that have one in {later.source}",
-        classes=grouping.names,
-        truth=truth,
-        populations=_populations(grouping, known(truth), earlier.classes[rows]),
-        later=str(later.source),
-        meta={"matches": counts},
-    )
-
-
 def bright_to_faint(
     catalog: Catalog, fraction: float = 0.5, recipe: Recipe | None = None, **changes: Unpack[Choices]
 ) -> Targets:
@@ -308,16 +270,8 @@ def _held_out(checked: Checked, protocol: str, description: str, parts: Sequence
         description=description,
         classes=grouping.names,
         truth=y[:, None] == np.array(grouping.names),
-        populations=_populations(grouping, np.full(len(rows), True), y),
+        populations={"all": Population(np.full(len(rows), True), {name: (name,) for name in grouping.names}, "all")},
     )
-
-
-def _populations(grouping: ClassGrouping, mask: NDArray[np.bool_], status: NDArray[np.str_]) -> dict[str, Population]:
-    groups = {name: (name,) for name in grouping.names}
-    found = {"all": Population(mask, groups, "all")}
-    if np.any(mask & (status == "")):
-        found["unassociated"] = Population(mask & (status == ""), groups, "unassociated")
-    return found
 
 
 def _targets(

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass._version import __version__
@@ -24,10 +25,18 @@ from fermiclass.errors import FeatureError, ModelFolderError
 from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import typed
+from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 from fermiclass.labelling.associations import Associations, SecondAssociations, SelectionPrior, of_release
 from fermiclass.labelling.claims import Claims
 from fermiclass.labelling.class_priors import DEFAULT_WAY, NUMBERS_KEY, GroupPriors, check_class_priors, given_ratios
-from fermiclass.labelling.counterparts import add_counterparts, kinds_of_classes, of_those, one_or_several, weigh
+from fermiclass.labelling.counterparts import (
+    Strength,
+    add_counterparts,
+    kinds_of_classes,
+    of_those,
+    one_or_several,
+    weigh,
+)
 from fermiclass.labelling.exposure import exposure_ratio, in_other_exposure
 from fermiclass.labelling.labels import FLAG_IN_DOUBT, LABELLED, META_KEYS, TRAINED_ON, label_table
 from fermiclass.labelling.recipe import EVIDENCE, Recipe, targets_of, without_class_sets
@@ -36,8 +45,6 @@ from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.prediction.prediction import Prediction, join
 
 if TYPE_CHECKING:
-    from astropy.table import Table
-
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
     from fermiclass.nimgp.estimators.fitted import Fitted
 
@@ -206,6 +213,7 @@ class CatalogModel:
         class_priors: str | GroupPriors | None = None,
         evidence: str | None = None,
         counterparts: Candidates | Sequence[Candidates] = (),
+        teachers: Catalog | None = None,
         table: FeatureTable | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Table:
@@ -230,6 +238,8 @@ class CatalogModel:
         counterparts
             Tables of objects, one of which may be a source without an association, as evidence of its class
             (:mod:`fermiclass.labelling.counterparts`).
+        teachers
+            A further catalogue, such as that of the training, whose unassociated sources teach what counterparts say.
         table
             The features of all sources of the catalogue, imputed as the model's, to save time.
         progress
@@ -239,8 +249,9 @@ class CatalogModel:
         -------
         Table
             The label table: one row for each target, in the catalogue's order. See
-            :mod:`fermiclass.labelling.labels`. The label of a source does not depend on the other sources. Features
-            that are not known are averaged over: :mod:`fermiclass.labelling.unknown_values`.
+            :mod:`fermiclass.labelling.labels`. The label of a source does not depend on the other sources; what
+            counterparts say is learned from all unassociated ones of `catalog` and `teachers`. Features that are not
+            known are averaged over: :mod:`fermiclass.labelling.unknown_values`.
 
         Raises
         ------
@@ -282,9 +293,9 @@ class CatalogModel:
         if tables or claimed:
             of_kind = kinds_of_classes(self.grouping, self.classes)
             p = before.probabilities @ of_kind
-            factors = by_claims = self.claims.of_kinds(sources, tables) if claimed else np.ones((len(sources), 3))
+            factors = by_claims = self._of_claims(sources, recipe, tables)
             if tables:
-                factors, strengths = weigh(tables, sources.table, p, sources.status, claims=by_claims)
+                factors, strengths = self._weigh(tables, sources, p, recipe, teachers)
             of_class = factors[:, of_kind.argmax(axis=1)]
             prediction = predict(of_class if ratios is None else ratios * of_class)
         labels = label_table(
@@ -303,6 +314,29 @@ class CatalogModel:
             gamma = dict(zip(self.classes, before.probabilities.T, strict=True))
             add_counterparts(labels, tables, strengths, gamma, of_those(factors, p, strengths))
         return labels[is_target[judged]]
+
+    def _of_claims(self, sources: Catalog, recipe: Recipe, tables: Sequence[Candidates]) -> FloatArray:
+        """Return the factors of claims by kind of source, ``(n, 3)``; 1 where they do not count."""
+        claims = self.claims if "claims" in recipe.evidence else Claims()
+        return claims.of_kinds(sources, tables)
+
+    def _weigh(
+        self, tables: list[Candidates], sources: Catalog, p: FloatArray, recipe: Recipe, teachers: Catalog | None
+    ) -> tuple[FloatArray, list[Strength]]:
+        """Return the factors of counterparts by kind, ``(n, 3)``, which `teachers` teach, too, and their strengths."""
+        placed, status, claims = sources.table, sources.status, self._of_claims(sources, recipe, tables)
+        if teachers is not None:
+            new = ~np.isin(teachers.names, sources.names)
+            more = teachers[teachers.is_target(self.grouping, "unassociated") & new]
+            ratios = self.ratios(more, recipe.class_priors, recipe.evidence.replace("claims", ""))
+            taught = self.predict(self.features_of(more), ratios=ratios).probabilities
+            placed = Table({x: np.append(angles(placed, x), angles(more.table, x)) for x in (*PLACE, *ELLIPSE)})
+            placed["Source_Name"] = np.append(sources.names, more.names)
+            p = np.vstack([p, taught @ kinds_of_classes(self.grouping, self.classes)])
+            status = np.append(status, more.status)
+            claims = np.vstack([claims, self._of_claims(more, recipe, tables)])
+        factors, strengths = weigh(tables, placed, p, status, claims=claims)
+        return factors[: len(sources)], strengths
 
     def features_of(self, catalog: Catalog) -> FeatureTable:
         """Return the model's features of all sources of a catalogue; see :meth:`label` for what it lacks."""

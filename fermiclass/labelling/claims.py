@@ -60,6 +60,8 @@ class Claims:
     def of_kinds(self, sources: Catalog, tables: Sequence[Candidates] = ()) -> FloatArray:
         """Return the factor of each of KINDS, ``(n, 3)``, without the objects that `tables` have."""
         factors = np.ones((len(sources), len(KINDS)))
+        if not self:
+            return factors
         near, left = _near(sources, tables)
         found = 1.0 + self.completeness * (summed(near, len(sources))[:, 0] - left)
         rows = near.covered & (sources.classes == "")

@@ -46,7 +46,7 @@ _QUANTILES, _MOST_CUTS, _LEAST_GAIN = (0.2, 0.35, 0.5, 0.65, 0.75, 0.85, 0.92, 0
 _STEPS_FOR_CUTS = 300
 _STEPS, _TOLERANCE = 2000, 1e-7
 _LEAST_INFORMATION, _TINY = 1e-12, 1e-12
-_SOME, _AT_THE_CENTRE = 5, 1e-4  # objects, and u below which half of real counterparts cannot be
+_SOME, _MOST_CENTRED = 4, 20  # objects at the places of LAT sources, more than these and so many times all others
 _LEAST_SHOWN = 0.01  # posterior of a candidate in the table of all
 
 
@@ -261,9 +261,16 @@ def weigh(
     for objects in candidates:
         near = objects.around(sources)
         strengths.append(strength := Strength.of(objects, near, teach))
-        if strength.objects >= _SOME and np.median(near.u[near.u <= 1.0]) < _AT_THE_CENTRE:
+        if near.centred > max(_SOME, _MOST_CENTRED * strength.objects):
             raise CatalogError(
                 f"the positions in '{objects.source}' are those of the LAT sources: give those of the counterparts."
+            )
+        if near.centred > _SOME:
+            warnings.warn(
+                f"'{objects.source}': {near.centred} objects have the very places of LAT sources, and are not used: "
+                "they are no counterparts",
+                CatalogWarning,
+                stacklevel=3,
             )
         if strength.share - LEAST_SIGNIFICANCE * strength.share_error > 1.0:
             warnings.warn(
@@ -315,7 +322,8 @@ def add_counterparts(
     found = counterpart_table(labels, candidates, least=0.0)
     _, rows = np.unique(np.asarray(found["ROW"]), return_index=True)  # the most probable comes first
     best, at = found[rows], np.asarray(found["ROW"])[rows]
-    for name, empty in (("CPT_NAME", ""), ("CPT_RA", np.nan), ("CPT_DEC", np.nan), ("P_CPT", 0.0), ("CPT_TABLE", "")):
+    for name in [name for name in _COLUMNS if name.startswith("CPT_") or name == "P_CPT"]:
+        empty = "" if best[name].dtype.kind == "U" else 0.0 if name == "P_CPT" else np.nan
         values = np.full(len(labels), empty, dtype=best[name].dtype)
         values[at] = best[name]
         labels[name] = Column(values, unit=best[name].unit, description=best[name].description, meta=best[name].meta)
@@ -373,15 +381,15 @@ def counterpart_table(
         factors = of_those(strength.factors(near, len(labels)), after, [strength])
         chosen = np.flatnonzero(np.isin(status, strength.statuses)[near.source] & (p >= least) & (p > 0))
         i, j = near.source[chosen], near.candidate[chosen]
-        columns: tuple[Any, ...] = (i, each.names[j], each.ra[j], each.dec[j], p[chosen], factors[i])
+        columns: tuple[Any, ...] = (i, each.names[j], each.ra[j], each.dec[j], each.r95[j], p[chosen], factors[i])
         for name, column in zip(parts, (*columns, [each.source] * len(i)), strict=True):
             parts[name].extend(column)
-    found = Table(parts, dtype=(int, str, float, float, float, float, str))
+    found = Table(parts, dtype=(int, str, *[float] * 5, str))
     found = found[np.lexsort((-np.asarray(found["P_CPT"]), np.asarray(found["ROW"])))]
     found.add_column(Column(np.asarray(labels["Source_Name"])[np.asarray(found["ROW"])], "Source_Name"), 0)
     for name, (description, ucd) in _COLUMNS.items():
         found[name].description, found[name].meta["ucd"] = description, ucd
-    found["CPT_RA"].unit = found["CPT_DEC"].unit = "deg"
+    found["CPT_RA"].unit = found["CPT_DEC"].unit = found["CPT_R95"].unit = "deg"
     return found
 
 
@@ -391,6 +399,7 @@ _COLUMNS = {
     "CPT_NAME": ("Most probable counterpart in the tables of counterparts", "meta.id.assoc"),
     "CPT_RA": ("Its right ascension, J2000", "pos.eq.ra"),
     "CPT_DEC": ("Its declination, J2000", "pos.eq.dec"),
+    "CPT_R95": ("Radius of 95 % of its position along the major axis", "stat.error;pos.eq"),
     "P_CPT": ("Probability that it is the counterpart", "stat.probability"),
     "BF_CPT": ("Factor of the odds of sources that have counterparts in the tables", "stat.value"),
     "CPT_TABLE": ("The table that has it", "meta.id.assoc;meta.dataset"),

@@ -310,7 +310,7 @@ class Recipe:
             given = _swapped(content.pop("settings", {}), "none", None)
             _refuse_unknown(given, FIELDS, "setting")
             return typed(cls, content).with_settings(**given)
-        except (TypeError, ValueError, AttributeError) as error:  # those of TOML and of classes are ValueErrors
+        except (TypeError, ValueError, AttributeError, RecursionError) as error:
             raise RecipeError(f"{source} cannot be used: {in_one_line(error).rstrip('.')}.") from error
 
 

@@ -209,7 +209,8 @@ def classify(
     counterparts = one_or_several(counterparts)  # before the training
     checked = recipe.check(catalog if train_on is None else train_on, catalog)
     table = checked.table if train_on is None else None
-    return train_checked(checked).label(checked.sources, counterparts=counterparts, table=table)
+    teachers = None if train_on is None else checked.catalog
+    return train_checked(checked).label(checked.sources, counterparts=counterparts, teachers=teachers, table=table)
 
 
 def retrain(

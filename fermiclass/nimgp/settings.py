@@ -29,8 +29,6 @@ from fermiclass.nimgp.names import (
 
 #: Chosen by method and number of rows.
 AUTO = "auto"
-#: Found on held-out sources.
-FOLDS = "folds"
 _MOST = 100  # numbers in a sequence
 
 
@@ -194,7 +192,7 @@ class Settings(_Checked):
     batch_size: int | str | None = _setting(AUTO, _WHOLE, None, AUTO)
     learning_rate: float = _setting(0.1, _POSITIVE)
     num_draws: int = _setting(256, Number(high=1 << 20, whole=True))
-    temperature: float | str = _setting(1.0, _POSITIVE, FOLDS)
+    temperature: float = _setting(1.0, _POSITIVE)
     inputs: InputOptions = None  # type: ignore[assignment]
     hyper: HyperOptions = None  # type: ignore[assignment]
     training: TrainingOptions = None  # type: ignore[assignment]

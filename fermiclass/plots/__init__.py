@@ -7,9 +7,8 @@ all plots; the marker is for readers who do not see the colour. TensorFlow is no
 from fermiclass.plots.evaluation import confusion_matrix, evaluation_figure, reliability_diagram
 from fermiclass.plots.explanation import explanation, explanation_size, feature_effects, feature_strip
 from fermiclass.plots.finder import finder_chart, finder_pages
-from fermiclass.plots.history import training_history
-from fermiclass.plots.pairs import feature_labels, feature_pair, feature_pairs
-from fermiclass.plots.relevances import ard_relevances, kernel_slopes, log_odds_slopes
+from fermiclass.plots.pairs import feature_labels, feature_pair
+from fermiclass.plots.relevances import ard_relevances, log_odds_slopes
 from fermiclass.plots.sky import sky_map
 from fermiclass.plots.style import CLASS_COLOURS, PALETTE, class_colours, class_markers
 from fermiclass.plots.triangle import probability_triangle
@@ -27,14 +26,11 @@ __all__ = [
     "feature_effects",
     "feature_labels",
     "feature_pair",
-    "feature_pairs",
     "feature_strip",
     "finder_chart",
     "finder_pages",
-    "kernel_slopes",
     "log_odds_slopes",
     "probability_triangle",
     "reliability_diagram",
     "sky_map",
-    "training_history",
 ]

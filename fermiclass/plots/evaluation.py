@@ -34,18 +34,8 @@ def reliability_diagram(
 
     Each point is a bin; all bins have about the same number of sources. Error bars are the binomial standard error
     √(a(1−a)/n) of the accuracy a. Calibrated probabilities follow the diagonal; below it they are overconfident. ECE is
-    ``Σ_b (n_b/n) |accuracy_b − confidence_b|``. Raises ValueError as :func:`fermiclass.evaluation.metrics.checked`.
-
-    Parameters
-    ----------
-    probabilities
-        (n, C) class probabilities; rows sum to 1.
-    y
-        (n,) true classes.
-    classes
-        The C classes, in the order of the columns.
-    num_bins
-        Largest number of bins.
+    ``Σ_b (n_b/n) |accuracy_b − confidence_b|``. The probabilities are ``(n, C)``, in the order of the C `classes`, and
+    `y` has the true classes, ``(n,)``. Raises ValueError as :func:`fermiclass.evaluation.metrics.checked`.
     """
     from fermiclass.evaluation import metrics
 
@@ -66,15 +56,8 @@ def reliability_diagram(
 def confusion_matrix(y: ArrayLike, predicted: ArrayLike, classes: Sequence[str], *, axes: Axes | None = None) -> Axes:
     """Draw the numbers of sources by true class (rows) and predicted class (columns).
 
-    Shades and percentages are fractions of the true class, so rows sum to 100 %. Raises ValueError when the shapes
-    differ, there are no sources, or a label is not among the classes.
-
-    Parameters
-    ----------
-    y, predicted
-        (n,) true and predicted classes.
-    classes
-        The C classes in order.
+    Both are ``(n,)``; `classes` says their order. Shades and percentages are fractions of the true class, so rows sum
+    to 100 %. Raises ValueError when the shapes differ, there are no sources, or a label is not among the classes.
     """
     from fermiclass.evaluation import metrics
 

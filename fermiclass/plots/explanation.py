@@ -41,17 +41,11 @@ def feature_strip(
     """Draw a source's features with their errors and the distributions of the classes, the first feature on top.
 
     Bars contain 68 % (dark) and 95 % (pale) of each class; a white line is the median. The source is black. A value
-    beyond ±4 is an arrow at the edge. Raises ValueError when the shapes do not fit the names.
+    beyond ±4 is an arrow at the edge.
 
-    Parameters
-    ----------
-    value, error
-        (D,) features and their standard deviations, in a common unit such as the standard deviation of the training
-        sources.
-    population
-        (C, 5, D) percentiles 2.5, 16, 50, 84 and 97.5 of each class in the same unit.
-    features, classes
-        Names of the D features and the C classes.
+    `value` and `error` are D features and their standard deviations, ``(D,)``, in a common unit such as the standard
+    deviation of the training sources; `population` has percentiles 2.5, 16, 50, 84 and 97.5 of each of C classes in the
+    same unit, ``(C, 5, D)``. Raises ValueError when the shapes do not fit the names.
     """
     C, D = len(classes), len(features)
     x, sigma = array_of((D,), value, "value"), array_of((D,), error, "error")
@@ -87,14 +81,8 @@ def feature_effects(
 ) -> Axes:
     """Draw the effect of each feature on the log-odds of each class as a bar, the first feature on top.
 
-    Raises ValueError when the shape does not fit the names.
-
-    Parameters
-    ----------
-    effects
-        (D, C) effects, such as ``Explanation.log_odds``.
-    features, classes
-        Names of the D features and the C classes.
+    The effects are ``(D, C)``, such as ``Explanation.log_odds``. Raises ValueError when the shape does not fit the
+    names of features and classes.
     """
     moved = array_of((len(features), len(classes)), effects, "effects")
     axes = axes_or_new(axes, (3.5, 1.0 + 0.34 * len(features)))

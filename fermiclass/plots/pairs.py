@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fermiclass.io import FloatArray
-from fermiclass.plots.style import SMALL, axes_or_new, class_colours, class_markers
+from fermiclass.plots.style import axes_or_new, class_colours, class_markers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,26 +42,14 @@ def feature_pair(
 ) -> Axes:
     """Draw sources in the plane of two features: some as points coloured by class, others as error ellipses.
 
-    Raises ValueError when shapes differ, or a variance is negative.
-
-    Parameters
-    ----------
-    X
-        (n, 2) the points, such as training sources.
-    y
-        (n,) classes of the points.
-    features
-        Names of the two features with units, for the axes.
-    noisy, noisy_var
-        (m, 2) sources to draw with their errors, and the variances of the errors. The ellipses are of one standard
-        deviation and contain 39 % of the probability.
-    names
-        The classes in order, for the legend; by default those that occur.
-    size
-        Area of a marker in square points.
+    `X` has the points, such as training sources, ``(n, 2)``, and `y` their classes, ``(n,)``, of which `names` is the
+    order for the legend. `features` are names of the two features with units, for the axes. `noisy` and `noisy_var`
+    have sources and the variances of their errors, ``(m, 2)``; the ellipses are of one standard deviation and contain
+    39 % of the probability. `size` is the area of a marker in square points. Raises ValueError when shapes differ, or a
+    variance is negative.
     """
     points, codes = np.asarray(X, np.float64), np.asarray(y, dtype=str)
-    ellipses, variances = _ellipses(noisy, noisy_var, 2)
+    ellipses, variances = _ellipses(noisy, noisy_var)
     if points.shape != (len(codes), 2):
         raise ValueError(f"X has shape {points.shape}, expected ({len(codes)}, 2) as y has {len(codes)} labels")
     axes = axes_or_new(axes, (3.6, 3.2))
@@ -77,69 +65,13 @@ def feature_pair(
     return axes
 
 
-def feature_pairs(
-    X: ArrayLike,
-    y: ArrayLike,
-    features: Sequence[str],
-    *,
-    noisy: ArrayLike | None = None,
-    noisy_var: ArrayLike | None = None,
-    names: Sequence[str] | None = None,
-    size: float = 4.0,
-    axes: Any = None,
-) -> NDArray[Any]:
-    """Draw every pair of D features with :func:`feature_pair`, in the lower triangle of a grid.
-
-    Return the Axes ``(D − 1, D − 1)``: row i shows feature i + 1, column j feature j. Raises ValueError when shapes
-    differ, a variance is negative, or there are fewer than two features.
-
-    Parameters
-    ----------
-    X, y, noisy, noisy_var, names, size
-        As for :func:`feature_pair`, with D columns.
-    features
-        Names of the D features.
-    axes
-        A grid of Axes, by default a new one. Those above the diagonal become invisible, except for the legend.
-    """
-    points, D = np.asarray(X, np.float64), len(features)
-    if D < 2 or points.ndim != 2 or points.shape[1] != D:
-        raise ValueError(f"X has shape {points.shape}: expected (n, {D}) for {D} features, at least two features")
-    ellipses, variances = _ellipses(noisy, noisy_var, D)
-    if axes is None:
-        import matplotlib.pyplot as plt
-
-        side = 1.0 + 1.7 * (D - 1)
-        _, axes = plt.subplots(
-            D - 1, D - 1, figsize=(side, side), sharex="col", sharey="row", squeeze=False, layout="constrained"
-        )
-    grid = np.asarray(axes, dtype=object)
-    if grid.shape != (D - 1, D - 1):
-        raise ValueError(f"axes has shape {grid.shape}, expected ({D - 1}, {D - 1}) for {D} features")
-    for (i, j), place in np.ndenumerate(grid):
-        if j > i:
-            place.axis("off")
-            continue
-        pair = [j, i + 1]
-        labels = (features[j] if i == D - 2 else "", features[i + 1] if j == 0 else "")
-        noise: dict[str, Any] = {"noisy": ellipses[:, pair], "noisy_var": variances[:, pair]}
-        feature_pair(points[:, pair], y, labels, **noise, names=names, size=size, axes=place)
-        place.tick_params(labelsize="x-small")
-        for label in (place.xaxis.label, place.yaxis.label):
-            label.set_fontsize(SMALL)
-    home, corner = (grid[0, 1], "upper left") if len(grid) > 1 else (grid[0, 0], "best")
-    entries = grid[0, 0].get_legend_handles_labels()
-    home.legend(*entries, loc=corner, frameon=False, fontsize=SMALL, markerscale=2.0)
-    return grid
-
-
-def _ellipses(noisy: ArrayLike | None, noisy_var: ArrayLike | None, D: int) -> tuple[Any, Any]:
+def _ellipses(noisy: ArrayLike | None, noisy_var: ArrayLike | None) -> tuple[Any, Any]:
     if noisy is None:
-        return np.empty((0, D)), np.empty((0, D))
+        return np.empty((0, 2)), np.empty((0, 2))
     X = np.asarray(noisy, np.float64)
     X_var = np.zeros_like(X) if noisy_var is None else np.asarray(noisy_var, np.float64)
-    if X.ndim != 2 or X.shape != X_var.shape or X.shape[1] != D:
-        raise ValueError(f"noisy has shape {X.shape}, noisy_var {X_var.shape}: expected (m, {D}) for both")
+    if X.ndim != 2 or X.shape != X_var.shape or X.shape[1] != 2:
+        raise ValueError(f"noisy has shape {X.shape}, noisy_var {X_var.shape}: expected (m, 2) for both")
     if np.any(X_var < 0):
         raise ValueError("noisy_var has negative values: give variances of zero or more")
     return X, X_var

@@ -30,25 +30,14 @@ def sky_map(
 ) -> Axes:
     """Draw sources on the sky. Colour and marker show the class; a stronger colour means more confidence.
 
-    Longitude increases to the left. The Galactic centre is in the middle. Confident sources lie above others. Raises
-    ValueError when the shapes of the arrays differ, a class is not among `names`, or the projection is another.
+    Longitude increases to the left. The Galactic centre is in the middle. Confident sources lie above others.
 
-    Parameters
-    ----------
-    lon, lat
-        (n,) Galactic longitude and latitude in degrees.
-    classes
-        (n,) class of each source, such as PRED_CLASS.
-    confidence
-        (n,) probability of that class, such as P_MAX; None for full colours.
-    names
-        The C classes of the legend in order; by default those that occur. The palest colour means a probability of 1/C.
-    projection
-        Projection of new Axes: ``'aitoff'``, ``'mollweide'`` or ``'hammer'``.
-    size
-        Area of a marker in square points.
-    axes
-        Axes to draw on, with one of these projections; by default new ones.
+    `lon` and `lat` are Galactic, in degrees, ``(n,)``. `classes` has the class of each source, ``(n,)``, such as
+    PRED_CLASS, and `confidence` its probability, ``(n,)``, such as P_MAX; None for full colours. `names` are the C
+    classes of the legend in order, by default those that occur; the palest colour means a probability of 1/C. `size` is
+    the area of a marker in square points. The projection of new Axes, or of those given, is ``'aitoff'``,
+    ``'mollweide'`` or ``'hammer'``. Raises ValueError when the shapes of the arrays differ, a class is not among
+    `names`, or the projection is another.
     """
     if projection not in PROJECTIONS or (axes is not None and axes.name not in PROJECTIONS):
         found = projection if axes is None else axes.name

@@ -33,19 +33,10 @@ def probability_triangle(
 ) -> Axes:
     """Draw each source as a point in a triangle. The nearer to a corner, the more probable is the class of the corner.
 
-    Dashed lines separate the regions of the most probable class. Raises ValueError when there are not three classes,
-    shapes differ, a row does not hold probabilities, or y has another class.
-
-    Parameters
-    ----------
-    probabilities
-        (n, 3) class probabilities; rows sum to 1.
-    classes
-        The three classes, in the order of the columns.
-    y
-        (n,) classes that give the points their colour, such as the true ones; by default the most probable ones.
-    size
-        Area of a marker in square points.
+    Dashed lines separate the regions of the most probable class. The probabilities are ``(n, 3)``, with columns in the
+    order of the three `classes`. `y` has classes that give the points their colour, ``(n,)``, such as the true ones; by
+    default the most probable ones. `size` is the area of a marker in square points. Raises ValueError when there are
+    not three classes, shapes differ, a row does not hold probabilities, or y has another class.
     """
     from fermiclass.evaluation.metrics import checked
 

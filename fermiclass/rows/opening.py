@@ -11,9 +11,8 @@ from fermiclass.io.files import exists
 from fermiclass.rows.arrays import ArrayRows
 from fermiclass.rows.chunk import Rows
 from fermiclass.rows.columns import DEFAULT_LABEL, UNCERTAINTY_PREFIX
-from fermiclass.rows.csv import CSVRows, open_csv
-from fermiclass.rows.fits import FITSRows, open_fits
 from fermiclass.rows.parquet import ParquetRows, parquet_fragments
+from fermiclass.rows.tables import CSVRows, FITSRows, open_csv, open_fits
 
 
 def open_rows(

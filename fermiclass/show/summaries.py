@@ -27,7 +27,7 @@ from fermiclass.labelling.labels import (
     LASTS,
     SUM_PREFIX,
     Labels,
-    counterpart,
+    counterparts_of,
     second_association,
     shown,
 )
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from fermiclass.rows import RowsModel
 
 _MOST_SUSPICIOUS = 10
-_WIDE, _LONG = 10_000, 24  # letters: any table fits; a long word
+_MOST_CANDIDATES = 3
+_WIDE, _LONG, _FOLDED = 10_000, 24, 8  # letters: any table fits; a long word; no column of texts is narrower
 
 
 def print_info(catalog: Catalog) -> None:
@@ -115,8 +116,13 @@ def print_counterparts(labels: Table, candidates: Sequence[Candidates], path: Pa
     strengths = strengths_of(labels)
     rows = []
     for each in strengths:
-        by_chance = "–" if each.covers == "ellipses" else f"{each.chance:.1f}"
-        first = (each.name, each.covers, each.objects, by_chance, f"{each.share:.2f} ± {each.share_error:.2f}")
+        first = (
+            each.name,
+            each.covers,
+            each.objects,
+            f"{each.chance:.1f}",
+            f"{each.share:.2f} ± {each.share_error:.2f}",
+        )
         lines = [
             (f"{kind} {category}".strip(), f"{c:.3f} ± {error:.3f}")
             for kind, completeness in each.completeness.items()
@@ -223,8 +229,13 @@ def print_estimates(found: Estimates, column: str) -> None:
     console.print(f"as bright: weighted by Signif_Avg like the {len(found.table)} sources without {column}.{limits}")
 
 
-def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10) -> None:
-    """Print the number of sources left by each constraint, the first `rows` sources, and what is known of them."""
+def print_followup(
+    ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10, candidates: Table | None = None
+) -> None:
+    """Print the number of sources left by each constraint, the first `rows` sources, and what is known of them.
+
+    `candidates` are all candidate counterparts; without them the best one is told.
+    """
     console = console_for_tables()
     score = ranking.meta["rankedby"]
     console.print(f"Sources left by each constraint: {ranking.meta['selected']}. By {score}, highest first:")
@@ -253,7 +264,7 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
             console.print(f"Why: {row['Source_Name']}: {row['WHY']}.")
         if second := second_association(row):
             console.print(f"Second association: {row['Source_Name']}: {second}.")
-        if found := counterpart(row):
+        if found := "; ".join(counterparts_of(row, candidates, most=_MOST_CANDIDATES)):
             console.print(f"Counterpart: {row['Source_Name']}: {found}.")
     if ranking.meta.get("past"):
         _print_past(console, ranking.meta["past"])
@@ -346,28 +357,35 @@ def rich_table(*columns: str, rows: Iterable[Iterable[object]] = (), padding: Pa
     heading, stay as they are.
     """
     texts, console = [list(map(str, row)) for row in rows], console_for_tables()
-    chosen = list(range(len(columns)))
+    numbers = [name.startswith((">", "?>")) for name in columns]
+    names = [name.lstrip("?>") for name in columns]
+    chosen, widths, least = list(range(len(columns))), list[int](), list[int]()
+    for k, name in enumerate(names):
+        cells = [name, *(row[k] for row in texts if row)]
+        parts = cells if k == 0 or not name else [word for cell in cells for word in cell.split()]
+        widths.append(max(cell_len(line) for cell in cells for line in cell.split("\n")))
+        longest = max(map(cell_len, parts + cells[1:] * numbers[k]), default=0)
+        least.append(longest if numbers[k] else min(longest, _LONG))  # a longer word of a text is folded
     while True:
         table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=padding)
         for k in chosen:
-            right, name = columns[k].startswith((">", "?>")), columns[k].lstrip("?>")
-            cells = [name, *(row[k] for row in texts if row)]
-            parts = cells if k == 0 or not name else [word for cell in cells for word in cell.split()]
-            parts += cells[1:] if right else []
-            least = max(map(cell_len, parts), default=0)
-            whole = least == max(map(cell_len, cells)) and (right or least <= _LONG)
-            justify: JustifyMethod = "right" if right else "left"
-            least = least if right else min(least, _LONG)  # a longer word of a text is folded
-            table.add_column(name, justify=justify, no_wrap=whole, overflow="fold", min_width=least)
+            justify: JustifyMethod = "right" if numbers[k] else "left"
+            table.add_column(names[k], justify=justify, overflow="fold", min_width=least[k])
         for row in texts:
             if row:
                 table.add_row(*(row[k] for k in chosen))
             else:
                 table.add_section()
+        whole = Measurement.get(console, console.options.update(max_width=_WIDE), table).maximum
+        room = console.width - whole + sum(widths[k] for k in chosen)
         optional = [k for k in chosen if columns[k].startswith("?")]
-        if (
-            not optional
-            or Measurement.get(console, console.options.update(max_width=_WIDE), table).minimum <= console.width
-        ):
-            return table
+        if not optional or sum(least[k] for k in chosen) <= room:
+            break
         chosen.remove(optional[-1])
+    narrow = [width if number else min(width, _FOLDED) for number, width in zip(numbers, least, strict=True)]
+    for floor in (least, narrow):  # the column that has most above it gives way
+        while sum(widths[k] for k in chosen) > room and (most := max(widths[k] - floor[k] for k in chosen)) > 0:
+            widths[next(k for k in chosen if widths[k] - floor[k] == most)] -= 1
+    for column, k in zip(table.columns, chosen, strict=True):
+        column.width = widths[k] if texts else None  # rows may be added to an empty one
+    return table

@@ -67,10 +67,14 @@ names = [feature.name for feature in data.features]
 columns = [names.index(name) for name in shown]
 certain = known[np.isin(known.y, NAMES)]
 X = certain.X[:, columns]
-grid = plots.feature_pairs(X, certain.y, shown, names=NAMES, size=6.0)
-grid[0, 0].set_ylim(*np.percentile(X[:, 1], [0.2, 99.8]))
-for axes in grid[:, 0]:
-    axes.set_xlim(*np.percentile(X[:, 0], [0.2, 99.8]))
+low, high = np.percentile(X, [0.2, 99.8], axis=0)
+figure, panels = plt.subplots(1, 3, figsize=(9.0, 3.0), layout="constrained")
+for axes, pair in zip(panels, ([0, 1], [1, 2], [0, 2]), strict=True):
+    both = [shown[j] for j in pair]
+    plots.feature_pair(X[:, pair], certain.y, both, names=NAMES, axes=axes)
+    axes.set(xlim=(low[pair[0]], high[pair[0]]), ylim=(low[pair[1]], high[pair[1]]))
+panels[0].legend(frameon=False, markerscale=2.0)
+plt.show()
 
 # %% [markdown]
 # ## Test
@@ -97,14 +101,17 @@ pd.DataFrame(evaluation.per_class("default")).T.round(3)
 #
 # ## Relevance of the features
 #
-# Each class has a latent function. The picture shows how fast it can change with each
-# feature, per standard deviation of the feature: a larger slope means a more relevant
-# feature.
+# The picture shows how far one standard deviation of a feature moves the log-odds of each
+# class: a larger move means a more relevant feature.
 
 # %%
 model = fc.train(catalog, features=FEATURES, classes=CLASSES)
-slopes = plots.kernel_slopes(model.estimator.weights_, model.estimator.kernel)
-plots.ard_relevances(slopes, model.features, list(model.estimator.classes_))
+slopes = plots.log_odds_slopes(
+    lambda X: model.estimator.predict_proba(X, X_var=certain.X_var),
+    certain.X,
+    model.estimator.scale_,
+)
+plots.ard_relevances(slopes, model.features, model.classes)
 plt.show()
 
 # %% [markdown]

@@ -123,7 +123,7 @@ x_rays = Table(
     }
 )
 with_x_rays = fc.join(catalog, x_rays)
-joined = fc.classify(with_x_rays, features="galactic,ln_XFLUX")
+joined = fc.classify(with_x_rays, features="gas,ln_XFLUX")
 seen = np.isin(labels["Source_Name"], x_rays["Source_Name"])
 moved = np.abs(np.asarray(joined["Sum_P_agn"]) - np.asarray(labels["Sum_P_agn"]))
 print(f"mean change of Sum_P_agn with an X-ray flux: {moved[seen].mean():.3f}")

@@ -15,7 +15,8 @@ from astropy.io import fits
 from astropy.table import Table
 
 from fermiclass import read_catalog
-from fermiclass.cli.classify import _stem, classify
+from fermiclass.cli.classify import classify
+from fermiclass.cli.folders import stem_of
 from fermiclass.features import FEATURE_SETS, extract_features
 from fermiclass.io.tables import read_table
 from fermiclass.labelling.class_priors import read_priors
@@ -23,7 +24,7 @@ from tests.commands import imported_by, refuses, run, run_well
 from tests.conftest import RELEASES, slim_path
 
 DR4 = slim_path("4FGL-DR4")
-STEP = ("--set", "likelihood=step", "--set", "temperature=folds")
+STEP = ("--set", "likelihood=step", "--set", "temperature=2")
 QUICK = ("--steps", "40", "--set", "num_inducing=20")
 THREE = ("--classes", "bll,fsrq,psr", "--features", "extended")
 CLASSES = ("bll", "fsrq", "msp", "other", "psr")
@@ -201,25 +202,6 @@ def test_given_class_priors(tmp_path, few_file, model_folder):
 
 
 @pytest.mark.slow
-def test_temperature_is_set_on_held_out_sources(tmp_path):
-    for name, options in (("plain", ()), ("scaled", ("--set", "temperature=folds"))):
-        settings = (
-            "--steps",
-            "15",
-            "--set",
-            "num_inducing=10",
-            "--classes",
-            "bll,fsrq,psr",
-            "--features",
-            "LP_Index,LP_beta",
-        )
-        run_well("train", DR4, "-o", tmp_path / name, *settings, *options)
-    plain, scaled = (np.load(tmp_path / name / "weights.npz")["weights/temperature"] for name in ("plain", "scaled"))
-    assert plain == 1.0
-    assert scaled < 0.95  # so few steps leave a model that is too flat
-
-
-@pytest.mark.slow
 def test_the_papers_protocol_corrects_no_class_priors(tmp_path):
     output = tmp_path / "labels.ecsv"
     run_well("classify", DR4, "--paper", "--set", "epochs=1", "--targets", "unassociated", "-o", output)
@@ -231,7 +213,7 @@ def test_the_papers_protocol_corrects_no_class_priors(tmp_path):
 
 @pytest.mark.parametrize("ending", [".fits", ".FITS.gz", ".fit.bz2", ".vot.xz", ".fits.xz", ".parquet", ".xml", ""])
 def test_labels_are_called_by_the_catalogue(ending):
-    assert _stem(Path("folder", f"my.catalogue-v1{ending}")) == "my.catalogue-v1"
+    assert stem_of(Path("folder", f"my.catalogue-v1{ending}")) == "my.catalogue-v1"
 
 
 @pytest.mark.parametrize(
@@ -252,9 +234,9 @@ def test_labels_are_called_by_the_catalogue(ending):
         (("classify", DR4, "--model", "m", "--set", "kernel=se"), "leave out --set kernel"),
         (("classify", DR4, "--counterparts", "a.csv:clams"), "'clams' behind a.csv"),
         (("classify", DR4, "--model", "m", "--method", "mgp"), "--model brings its own settings: leave out --method"),
-        (("evaluate", DR4, "--future", DR4, "--folds", "3"), "cannot be combined"),
+        (("evaluate", DR4, "--open", DR4, "--folds", "3"), "cannot be combined"),
         (("evaluate", DR4, "--plot", "e.xyz"), r"expected one of \.png, \.pdf, \.svg"),
-        (("evaluate", DR4, "--future", slim_path("4FGL-DR1"), "--json", "no/e.json"), "there is no folder .*no'"),
+        (("evaluate", DR4, "--open", slim_path("4FGL-DR1"), "--json", "no/e.json"), "there is no folder .*no'"),
         (("evaluate", DR4, "--faint", "nan"), "fraction=nan"),
         *(
             ((command, DR4, "-o", "l.fits", option, ""), f"nothing is given after {option}")

@@ -350,8 +350,11 @@ def test_second_associations_are_put_back_where_they_are_missing_only(few):
     table["ASSOC_PROB_BAY"][one] = 0.0
     table["CLASS1"][two] = "psr"
     table["CLASS2"][three] = "msp"
-    unnamed = table.copy()
+    unnamed, elsewhere = table.copy(), table[["CLASS1", "CLASS2", "ASSOC2"]]
+    elsewhere["Source_Name"] = [f"source {name.removeprefix('4FGL ')}" for name in few.names]
     put_back_second_associations(table, few.release, "few")
+    put_back_second_associations(elsewhere, few.release, "without ASSOC_PROB_BAY")
+    assert np.flatnonzero(elsewhere["CLASS2"] != table["CLASS2"]).tolist() == [one]
     put_back_second_associations(unnamed, OWN_SOURCES, "mine.csv")
     assert unnamed["CLASS2"].tolist() == table["CLASS2"].tolist()
     put_back_second_associations(older := few.table.copy(), read_catalog(slim_path("4FGL-DR3")).release, "older")

@@ -9,12 +9,15 @@ import pytest
 from astropy import units as u
 from astropy.coordinates import SkyCoord
 from astropy.table import Table, vstack
+from matplotlib.patches import Circle
 from scipy.optimize import minimize_scalar
 
-from fermiclass import Recipe, classify, train
+from fermiclass import Recipe, classify, followup, train
 from fermiclass.brought.candidates import Candidates, apart
 from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.cli.folders import candidates_beside
 from fermiclass.errors import CatalogError
+from fermiclass.io.tables import write_table
 from fermiclass.labelling.counterparts import (
     COUNTERPARTS_KEY,
     MOST_OF_CLAIMS,
@@ -24,7 +27,12 @@ from fermiclass.labelling.counterparts import (
     summed,
     weigh,
 )
-from fermiclass.show.summaries import print_counterparts
+from fermiclass.labelling.labels import Labels
+from fermiclass.plots.finder import finder_pages
+from fermiclass.show.explanation import print_counterpart
+from fermiclass.show.page.sources import source_columns
+from fermiclass.show.summaries import print_counterparts, print_followup
+from tests.show.page.conftest import make_up_labels
 
 SIGMA = np.sqrt(-2.0 * np.log(0.05))  # semi-axes of 95 % in units of those of 1 σ
 
@@ -361,6 +369,25 @@ def test_one_large_error_changes_no_other_object_and_an_endless_one_is_left_out(
         assert len(objects(ra, dec, pos_err_deg=error)) == len(ra) - 1
 
 
+def test_rows_of_sources_without_a_claim_are_no_claims():
+    """As in 1FLAT: a row for each source, and that of one without a counterpart has its own name and place."""
+    rng = np.random.default_rng(8)
+    table, P = sources(rng, 600), kinds(rng, 600)
+    ra, dec = drawn_within(rng, table)
+    has = rng.uniform(size=600) < 0.4 * P[:, 0]
+    rows = Table({"4FGL_name": table["Source_Name"]})
+    rows["1FLAT_name"] = [f"1FLAT J{k}" if yes else table["Source_Name"][k] for k, yes in enumerate(has)]
+    rows["RAJ2000"], rows["DEJ2000"] = np.where(has, ra, table["RAJ2000"]), np.where(has, dec, table["DEJ2000"])
+    status, every = np.full(600, "unassociated"), Candidates.of(rows, covers="claims")
+    with pytest.warns(CatalogWarning, match=rf"{np.sum(~has)} objects have the very places of LAT sources"):
+        factors, (strength,) = weigh([every], table, P, status)
+    alone = weigh([Candidates.of(rows[has], covers="claims")], table, P, status)[0]
+    np.testing.assert_allclose(factors, alone)
+    assert np.mean(factors[~has, 0] < 1.0) > 0.95
+    assert strength.completeness["agn"][0] == pytest.approx(0.4, abs=3 * strength.errors["agn"][0] + 0.02)
+    assert {*every.names[has]} == {*rows["1FLAT_name"][has]}
+
+
 def test_the_places_of_the_lat_sources_are_refused():
     rng = np.random.default_rng(8)
     table, P = sources(rng, 200), kinds(rng, 200)
@@ -424,7 +451,7 @@ def test_what_was_taken_is_said(capsys, monkeypatch):
         "1 rows without a position are left out",
     )
     kinds_of_two = {kind: [0.126, 0.292] for kind in ("agn", "pulsar")}
-    categories = ("flux below 7.88", "flux 7.88 to 10.4, xray.csv")
+    categories = ("flux <7.88", "flux 7.88–10.4, xray.csv")
     strength = Strength("x.csv", "", "ellipses", 58, 1.0, 0.46, 0.12, categories, kinds_of_two, kinds_of_two)
     labels = Table({"P_CPT": [0.7]}, meta={COUNTERPARTS_KEY: json.dumps([asdict(strength)])})
     monkeypatch.setenv("COLUMNS", "80")
@@ -493,6 +520,33 @@ def test_a_number_that_stands_for_none_is_a_blank(name, mark):
     np.testing.assert_array_equal(found.flux, expected.flux)
 
 
+@pytest.mark.parametrize(
+    ("east", "north", "factor"),
+    [
+        ("E_RA", "E_DEC", u.deg / 3600),
+        ("ra_err_arcsec", "dec_err_arcsec", 1),
+        ("sigra", "sigdec", u.arcsec),
+        ("e_RA", "e_Dec", 1e3 * u.mas),
+        ("e_ra", "e_dec", (u.s / 15, u.arcsec)),
+        ("err_ellipse_r1", "err_ellipse_r0", SIGMA * u.arcsec),
+    ],
+)
+def test_position_errors_of_surveys(east, north, factor):
+    """Errors of 2 arcsec to the east and 3 to the north, at 60 degrees of declination; seconds of time are 15 cos δ."""
+    of_east, of_north = factor if isinstance(factor, tuple) else (factor, factor)
+    time = 2.0 if isinstance(factor, tuple) else 1.0
+    columns = {
+        east: np.full(60, 2.0) * time * of_east,
+        north: np.full(60, 3.0) * of_north,
+        "err_ellipse_ang": [0.0] * 60,
+    }
+    found = Candidates.of(
+        Table({"designation": [f"A{k}" for k in range(60)], "ra": range(60), "dec": [60.0] * 60, **columns})
+    )
+    assert found.covariance[0] * 3600**2 == pytest.approx([4.0, 9.0, 0.0])
+    assert found.names[1] == "A1"
+
+
 def test_claims_are_capped():
     rng = np.random.default_rng(7)
     table, P = sources(rng, 300), kinds(rng, 300)
@@ -525,6 +579,7 @@ def test_few_claims_in_one_region_count():
         ({"ra": [1.0], "dec": [2.0], "pos_err": [3.0]}, {}, "pos_err .* has no unit"),
         ({"ra": [1.0], "dec": [2.0], "pos_err": [3.0] * u.s}, {}, "pos_err .* holds no angles"),
         ({"ra": [1.0], "dec": [2.0], "pos_err_deg": [3.0]}, {}, "pos_err_deg .* median is 3 degrees"),
+        ({"ra": [1.0], "dec": [2.0], "ra_err": [3.0], "dec_err": [3.0]}, {}, "ra_err .* has no unit"),
         ({"ra": [1.0], "dec": [200.0]}, {}, "beyond 90"),
         ({"ra": [1.0] * 60, "dec": [2.0] * 60}, {}, "has 1 objects: too few"),
     ],
@@ -572,8 +627,43 @@ def test_labels_have_their_candidates(few):
         counterpart_table(labels, [chance])
 
 
+def test_all_candidates_are_shown(dr4, tmp_path, capsys):
+    """In the chart with their errors, in what explain and followup print, and on the page; else the best alone."""
+    labels = make_up_labels(dr4[::200])
+    name, ra, dec = str(labels["Source_Name"][0]), float(labels["RAJ2000"][0]), float(labels["DEJ2000"][0])
+    found = Table({"Source_Name": [name] * 4, "CPT_NAME": ["X0", "X1", "X2", "X3"], "CPT_RA": [ra] * 4})
+    found["CPT_DEC"], found["CPT_R95"] = dec + np.arange(4) * 0.001, [0.002, 0.001, 0.001, 0.0]
+    found["P_CPT"], found["CPT_TABLE"] = [0.6, 0.2, 0.1, 0.05], "x.csv"
+    for column in found.colnames[1:]:
+        labels[column] = found[column][0]
+        labels[column][1:] = "" if column.startswith("CPT_N") else 0.0
+    labels["BF_CPT"] = 1.0
+    labels.meta[COUNTERPARTS_KEY] = "[]"
+    write_table(found, tmp_path / "labels-counterparts.fits")
+    about = Labels(labels)
+    candidates = candidates_beside(tmp_path / "labels.fits", about)
+    assert candidates_beside(tmp_path / "other.fits", about) is None
+    first = followup(labels, only=[name])
+    (page,) = finder_pages(first, dr4.table, candidates=candidates)
+    circles = [patch.radius for patch in page.axes[0].patches if isinstance(patch, Circle)]
+    assert circles == pytest.approx([0.12, 0.06, 0.06, 0.0])
+    assert [text.get_text() for text in page.axes[0].texts][-3:] == ["0.60", "0.20", "0.10"]
+    print_followup(first, candidates=candidates)
+    print_counterpart(about, name, candidates)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert [printed.count(f"X{k} of") for k in range(4)] == [2, 2, 2, 1]
+    assert "± 7.2″" in printed
+    assert "and 1 less probable ones" in printed
+    assert source_columns(about, candidates)["counterpart"][0].count("x.csv") == 4
+    assert source_columns(about)["counterpart"][0].count("x.csv") == 1
+    found["Source_Name"] = "4FGL J0000.0+0000"
+    write_table(found, tmp_path / "labels-counterparts.fits")
+    with pytest.warns(UserWarning, match="candidates of other labels"):
+        assert candidates_beside(tmp_path / "labels.fits", about) is None
+
+
 def test_what_is_labelled_does_not_change_what_a_table_says(few):
-    """Blazars of uncertain type alone, and all targets: the same completeness, and the same labels."""
+    """Blazars of uncertain type alone, or nine sources beside the catalogue that teaches: the labels of all targets."""
     ra, dec = drawn_within(np.random.default_rng(9), few.table[np.isin(few.classes, ["", "bcu"])])
     table = Table({"ra": ra, "dec": dec, "name": [f"X{k}" for k in range(len(ra))]})
     planted = Candidates.of(table, "planted.csv", "claims", statuses=("unassociated", "bcu"))
@@ -584,6 +674,9 @@ def test_what_is_labelled_does_not_change_what_a_table_says(few):
     assert len(same) == len(some) == np.sum(few.classes == "bcu")
     for name in ("Sum_P_agn", "P_CPT", "CPT_NAME"):
         np.testing.assert_array_equal(same[name], some[name])
+    part = few[np.isin(few.names, every["Source_Name"][:9])]
+    of_part = model.label(part, "uncertain", counterparts=planted, teachers=few)
+    np.testing.assert_allclose(of_part["Sum_P_agn"], every["Sum_P_agn"][:9], atol=1e-5)
 
 
 def test_the_errors_of_c_are_those_of_its_scatter():

@@ -62,6 +62,7 @@ def test_what_is_absent_has_its_default():
     ("text", "message"),
     [
         ("features = [", "cannot be used"),
+        ("x = " + "[" * 2000 + "]" * 2000, "cannot be used"),
         ('feature = "six"', "unknown entry 'feature', known are features, classes"),
         ("features = 6", "features=6 is not valid"),
         ('min_significance = "5"', "min_significance='5' is not valid"),

@@ -65,9 +65,8 @@ def test_options_that_are_refused(group, options):
 
 
 def test_settings_that_do_not_fit_each_other():
-    for temperature in (2.0, "folds"):
-        with pytest.raises(ValueError, match=r"temperature=.* the step likelihood has no scale"):
-            Settings(likelihood="step", temperature=temperature)
+    with pytest.raises(ValueError, match=r"temperature=.* the step likelihood has no scale"):
+        Settings(likelihood="step", temperature=2.0)
 
 
 def test_estimators_check_when_they_are_fitted():
@@ -83,7 +82,6 @@ ACCEPTED = [
     {"training": {"decay": np.False_}},
     {"likelihood": "step", "temperature": 1},
     {"likelihood": "probit", "temperature": 2},
-    {"temperature": "folds"},
     {"label_sets": {"bcu": ("bll", "fsrq")}, "label_weights": {"bcu": 0.5}},
     {"label_noise": 0.1, "likelihood": "step"},
     *({"method": name} for name in METHODS),

@@ -82,8 +82,8 @@ def _triangle():
 def _pairs():
     *_, X, X_var = made_up()
     y = made_up()[1]
-    grid = plots.feature_pairs(X[5:, :3], y[5:], FEATURES[:3], noisy=X[:5, :3], noisy_var=X_var[:5, :3], size=40.0)
-    return grid[0, 0].figure
+    noise = {"noisy": X[:5, :2], "noisy_var": X_var[:5, :2]}
+    return plots.feature_pair(X[5:, :2], y[5:], FEATURES[:2], **noise, size=40.0).figure
 
 
 def _metrics():

@@ -201,20 +201,6 @@ def test_a_sure_source_has_bars():
     assert np.abs(moved["psr"]).min() > 1.0
 
 
-def test_training_history():
-    axes = plots.training_history([-300.0, -100.0, -90.0, -80.0, -75.0], steps=100)
-    np.testing.assert_allclose(axes.lines[0].get_xdata(), [20, 40, 60, 80, 100])
-    assert axes.get_ylim()[0] > -120.0  # the steep beginning is cut off
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("training steps", "objective, nats")
-    rising = [*(-100.0 + np.arange(16)), -84.0, -82.0, -80.0, -78.0, -76.0]  # 20 steps, by 2 in the last
-    assert legend_of(plots.training_history(rising)) == ["last fifth: +8.0 nats"]
-    assert plots.training_history(rising[:4]).get_legend() is None
-    with pytest.raises(ValueError, match=r"the shape \(0,\): expected \(K,\)"):
-        plots.training_history([])
-    with pytest.raises(ValueError, match="a training history is a object: give numbers, such as objective_"):
-        plots.training_history(object())
-
-
 def test_ard_relevances_are_sorted():
     relevances = np.array([[0.1, 0.2, 0.3, 0.0], [0.0, 0.9, 0.1, 0.2], [0.2, 0.0, 0.5, 0.1]])
     axes = plots.ard_relevances(relevances, FEATURES, CLASSES)
@@ -224,29 +210,6 @@ def test_ard_relevances_are_sorted():
     assert legend_of(plots.ard_relevances(relevances[:1], FEATURES, ("agn", "psr"))) == ["agn and psr"]
     with pytest.raises(ValueError, match="relevances has shape"):
         plots.ard_relevances(relevances, FEATURES, CLASSES[:2])
-
-
-@pytest.mark.parametrize("kernel", ["se", "matern32", "matern52", "se+linear", "linear+matern52"])
-def test_kernel_slopes_are_those_of_the_prior(kernel):
-    """Against the variance of finite differences of a latent function near the origin."""
-    import tensorflow as tf
-
-    from fermiclass.nimgp.model import build_model, weights_of
-    from fermiclass.nimgp.settings import Settings
-
-    model = build_model(Settings(kernel=kernel), np.zeros((4, 2)), num_data=10, num_classes=3)
-    for part in model.kernel.kernels:
-        if hasattr(part, "lengthscales"):
-            part.lengthscales.assign([[0.5, 2.0], [1.0, 3.0], [4.0, 0.7]])
-            part.variance.assign([1.0, 2.0, 3.0])
-    slopes = plots.kernel_slopes(weights_of(model), kernel)
-    h = 1e-4
-    for j in range(2):
-        ends = np.zeros((2, 2))
-        ends[:, j] = h, -h
-        K = model.kernel.K(tf.constant(ends[None]), tf.constant(ends[None])).numpy()  # two sets: no white noise
-        variance = (K[:, 0, 0] - K[:, 0, 1] - K[:, 1, 0] + K[:, 1, 1]) / (2 * h) ** 2
-        np.testing.assert_allclose(slopes[:, j] ** 2, variance, rtol=3e-3)
 
 
 def test_log_odds_slopes_are_those_of_logistic_regression():
@@ -263,13 +226,6 @@ def test_log_odds_slopes_are_those_of_logistic_regression():
     assert np.all(np.isfinite(certain))
     with pytest.raises(ValueError, match=r"features of shape \(50,\) and a scale of shape \(3,\)"):
         plots.log_odds_slopes(predict, np.ones(50), scale)
-
-
-def test_kernel_slopes_refuses():
-    with pytest.raises(ValueError, match=r"the kernel 'polynomial' has no slopes along each feature: .*se, matern32"):
-        plots.kernel_slopes({}, "polynomial")
-    with pytest.raises(ValueError, match="the kernel 'linear'"):
-        plots.kernel_slopes({}, "linear")
 
 
 def test_plots_do_without_tensorflow_and_a_screen():

@@ -188,7 +188,7 @@ def test_absurd_numbers_in_a_few_rows_move_nothing_else(tenth, expected, data):
         ("features", "there.fits", "-o", "there.fits"),
         ("followup", "there.vot", "-o", "there.vot"),
         ("evaluate", "there.vot", "--json", "there.vot"),
-        ("evaluate", "catalog.fits", "--future", "there.svg", "--plot", "there.svg"),
+        ("evaluate", "catalog.fits", "--open", "there.svg", "--plot", "there.svg"),
         ("explain", "labels.fits", "a source", "--catalog", "there.svg", "--plot", "there.svg"),
         ("report", "labels.fits", "--metrics", "there.html", "-o", "there.html"),
     ],

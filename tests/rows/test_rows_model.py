@@ -173,7 +173,6 @@ def test_a_checkpoint_of_other_rows(data, tmp_path):
     [
         ({"method": "nimgp"}, "abc", "method='nimgp' has parameters for every source"),
         ({"method": "mgp-aug"}, "abc", "method='mgp-aug' has parameters for every source"),
-        ({"method": "mgp", "temperature": "folds"}, "abc", "temperature='folds'"),
         ({"method": "mgp"}, None, "found no labels"),
         ({"method": "mgp"}, "a", "at least two classes"),
         ({"method": "mgp"}, ["MAX", "bll"], "'MAX' and P_MAX name the same column"),

@@ -14,12 +14,12 @@ def half_to_score(catalog: fc.Catalog, rng: np.random.Generator) -> np.ndarray:
     return np.sort(rng.permutation(typed)[: len(typed) // 2])
 
 
-def model_of_others(catalog: fc.Catalog, held_out: np.ndarray, features: str = "galactic") -> fc.CatalogModel:
+def model_of_others(catalog: fc.Catalog, held_out: np.ndarray, features: str = "gas") -> fc.CatalogModel:
     """Return a model that learned from all but these rows."""
     return fc.train(catalog[np.setdiff1d(np.arange(len(catalog)), held_out)], features=features)
 
 
-def losses(catalog: fc.Catalog, held_out: np.ndarray, features: str = "galactic") -> np.ndarray:
+def losses(catalog: fc.Catalog, held_out: np.ndarray, features: str = "gas") -> np.ndarray:
     """Return −ln P(true class) of these rows, by a model of the others."""
     model = model_of_others(catalog, held_out, features)
     test = model.features_of(catalog[held_out])

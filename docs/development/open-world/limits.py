@@ -36,7 +36,7 @@ def main() -> None:
     found = {}
     for way, (x, error, upper) in columns.items():
         table = Table({"Source_Name": catalog.names, "XFLUX": x, "XFLUX_err": error, "XFLUX_UL": upper})
-        found[way] = losses(fc.join(catalog, table), held_out, "galactic,ln_XFLUX")
+        found[way] = losses(fc.join(catalog, table), held_out, "gas,ln_XFLUX")
     found["no X-rays"] = losses(catalog, held_out)
     reference = found["limits one-sided (classify)"]
     for name, mask in {"with a limit": below, "with a value": seen, "not observed": ~observed}.items():

@@ -34,15 +34,15 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
     Parameters
     ----------
     method : str
-        Treatment of input noise. 'nimgp' infers the noiseless input of every training source, and 'nimgp-nn' does so
-        with a network. 'nimgp-fo' turns input noise into noise of the latent functions, as in the paper.
+        Treatment of input noise. 'nimgp' infers the noiseless input of every training source (equation 10 of the
+        paper), and 'nimgp-nn' does so with a network. 'nimgp-fo' turns input noise into noise of the functions (16).
         'nimgp-fo-marginal' does the same with the average over this noise inside the logarithm. 'mgp' ignores input
         noise. 'mgp-aug' and 'mgp-sampling' learn from noisy copies of the inputs.
     likelihood : str or gpflow.likelihoods.Likelihood
         Likelihood of a class given the latent functions: 'softmax', by sampling, or 'softmax-bound', by a bound in
-        closed form; or the class of the largest latent function, without noise ('step', as in the paper) or with
-        Gaussian noise ('probit', 'logit'). An object of GPflow, such as ``gpflow.likelihoods.Softmax(3)``, has the
-        classes in the order of the sorted labels.
+        closed form (equation 25 of Liu et al.; see :func:`fermiclass.paper_method`); or the class of the largest
+        function, without noise ('step', equation 2 of the paper) or with Gaussian noise ('probit', 'logit'). An object
+        of GPflow, such as ``gpflow.likelihoods.Softmax(3)``, has the classes in the order of the sorted labels.
     kernel : str or gpflow.kernels.Kernel
         Kernel, or several joined by '+': 'se' (squared exponential), 'matern32', 'matern52', 'linear', 'polynomial'.
         The stationary ones and the polynomial have ARD length-scales. White noise is always added. An object of GPflow,
@@ -78,10 +78,8 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
     num_draws : int
         Number of quasi-Monte Carlo draws of each noisy input in prediction, best a power of 2. First-order methods need
         none.
-    temperature : float or 'folds'
-        Temperature T of ``softmax(f/T)`` in prediction. 'folds' finds it on held-out sources
-        (:func:`fermiclass.nimgp.estimators.folds.fold_temperature`), which takes five more trainings. The step
-        likelihood has no scale of f: leave T at 1 there.
+    temperature : float
+        Temperature T of ``softmax(f/T)`` in prediction. The step likelihood has no scale of f: leave T at 1 there.
     inputs : InputOptions, dict or None
         How noiseless inputs are inferred: p(x), limits of the inputs, the network
         (:class:`fermiclass.nimgp.settings.InputOptions`). A dict has some of the options, None stands for the default.
@@ -135,33 +133,14 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         batch_size: int | str | None = "auto",
         learning_rate: float = 0.1,
         num_draws: int = 256,
-        temperature: float | str = 1.0,
+        temperature: float = 1.0,
         inputs: InputOptions | Mapping[str, Any] | None = None,
         hyper: HyperOptions | Mapping[str, Any] | None = None,
         training: TrainingOptions | Mapping[str, Any] | None = None,
         random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
-        self.method = method
-        self.likelihood = likelihood
-        self.kernel = kernel
-        self.objective = objective
-        self.noise = noise
-        self.label_noise = label_noise
-        self.label_sets = label_sets
-        self.label_weights = label_weights
-        self.num_inducing = num_inducing
-        self.steps = steps
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.num_draws = num_draws
-        self.temperature = temperature
-        self.inputs = inputs
-        self.hyper = hyper
-        self.training = training
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def fit(
         self,

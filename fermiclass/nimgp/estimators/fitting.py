@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import replace
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fermiclass.nimgp.estimators.fitted import Fitted, of_graphs, predictor_of, untrained
-from fermiclass.nimgp.estimators.preparation import Prepared, Rows, labelled_rows, prepare
+from fermiclass.nimgp.estimators.preparation import Prepared, Rows, prepare
 from fermiclass.nimgp.names import AVERAGING, PER_SOURCE
 from fermiclass.nimgp.quiet import start_tensorflow
-from fermiclass.nimgp.settings import AUTO, FOLDS, Settings
+from fermiclass.nimgp.settings import AUTO, Settings
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.model import NoisyInputGP
@@ -39,7 +39,7 @@ def schedule(settings: Settings, num_data: int, seed: int, *, batch_size: int | 
     if steps == AUTO:
         steps = min(max(_FEWEST_STEPS, round(_PASSES * per_pass)), _MOST_STEPS)
     if settings.epochs is not None:
-        steps = settings.epochs * max(1, round(per_pass))
+        steps = settings.epochs * ceil(per_pass)  # as in the authors' code, the last batch counts
     options = settings.training
     return Schedule(steps, size, settings.learning_rate, options.decay, options.mean, seed, options.natural_gradient)
 
@@ -54,14 +54,6 @@ def fit_classes(
     if start is not None:
         check_start(settings, rows.target.classes, rows.X.shape[1], start)
     prepared = prepare(settings, rows, start)
-    if settings.temperature == FOLDS:
-        from fermiclass.nimgp.estimators.folds import NUM_DRAWS, fold_temperature  # they need scikit-learn
-
-        seed, num_draws = prepared.seed, min(NUM_DRAWS, settings.num_draws)
-        plain = replace(settings, temperature=1.0, num_draws=num_draws, label_weights=None, random_state=seed)
-        of_rows = rows.X, rows.X_var, rows.target.names[rows.y], rows.weight
-        found = fold_temperature(lambda *part: fit_classes(plain, labelled_rows(plain, *part)), *of_rows, seed=seed)
-        prepared = replace(prepared, temperature=found)
     data = TrainingData(prepared.X, prepared.X_var, rows.y, rows.weight)
     return fit_prepared(prepared, data, start=start, progress=progress)
 
@@ -105,7 +97,7 @@ def _fitted(prepared: Prepared, model: NoisyInputGP, history: np.ndarray) -> Fit
 
     settings, target, prior, parameters = prepared.settings, prepared.target, prepared.prior, weights_of(model)
     predictor = predictor_of(settings, target, prior, parameters, model=model)
-    known = settings, target, prepared.scaling, prior, prepared.temperature
+    known = settings, target, prepared.scaling, prior, float(settings.temperature)
     found = history.astype(np.float64), parameters, predictor
     return Fitted(*known, *found, prepared.X if parameters_of(model.input_model) else None)
 

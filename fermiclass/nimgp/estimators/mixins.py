@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -150,7 +151,12 @@ class SparseGP(BaseEstimator):
     """An estimator that predicts by what was fitted, and shows it as attributes."""
 
     fitted_: Fitted
+    method: str
     verbose: int
+
+    def _keep(self, given: Mapping[str, Any]) -> None:
+        """Set the parameters, from the local variables of ``__init__``."""
+        self.__dict__.update({name: value for name, value in given.items() if name != "self"})
 
     def _observer(self, progress: Progress | None) -> Progress | None:
         """Return an observer of training that prints the objective, where it is verbose, and calls `progress`."""

@@ -14,7 +14,7 @@ from fermiclass.nimgp.arrays import mean_and_scale, without_outliers
 from fermiclass.nimgp.estimators.fitted import Fitted, Scaling
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.names import AVERAGING, FIRST_ORDER
-from fermiclass.nimgp.settings import FOLDS, Settings
+from fermiclass.nimgp.settings import Settings
 from fermiclass.nimgp.targets import LabelTable, Outputs, has_label
 
 _MAX_BY_FRACTION = 100
@@ -64,7 +64,6 @@ class Prepared:
     prior: InputPrior  #: Prior p(x) of the noiseless inputs.
     num_data: int  #: Number of training rows, of which a stream has a sample here.
     seed: int  #: Seed of initial values, minibatches and draws.
-    temperature: float
 
 
 def labelled_rows(
@@ -121,8 +120,7 @@ def prepare(settings: Settings, rows: Rows, start: Fitted | None = None) -> Prep
     if settings.expected_inputs:
         X, X_var = prior.moments(X, X_var)
     Z = inducing_points(settings, X, len(X), seed) if start is None else start.parameters["posterior.Z"][0]
-    temperature = 1.0 if settings.temperature == FOLDS else float(settings.temperature)
-    return Prepared(settings, rows.target, scaling, X, X_var, Z, prior, len(X), seed, temperature)
+    return Prepared(settings, rows.target, scaling, X, X_var, Z, prior, len(X), seed)
 
 
 def input_prior(settings: Settings, X: np.ndarray, X_var: np.ndarray, seed: int) -> InputPrior:

@@ -73,20 +73,7 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
-        self.likelihood = likelihood
-        self.method = method
-        self.kernel = kernel
-        self.num_inducing = num_inducing
-        self.steps = steps
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.num_draws = num_draws
-        self.inputs = inputs
-        self.hyper = hyper
-        self.training = training
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def fit(
         self, X: Any, y: Any, *, X_var: Any = None, progress: Callable[[TrainingState], None] | None = None

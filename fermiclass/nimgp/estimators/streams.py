@@ -17,7 +17,7 @@ from fermiclass.nimgp.estimators.fitting import Progress, fit_prepared
 from fermiclass.nimgp.estimators.preparation import Prepared, inducing_points, input_prior, random_seed
 from fermiclass.nimgp.names import PER_SOURCE
 from fermiclass.nimgp.quiet import start_tensorflow
-from fermiclass.nimgp.settings import FOLDS, Settings
+from fermiclass.nimgp.settings import Settings
 from fermiclass.nimgp.targets import LabelTable
 
 BATCH_SIZE = 1024  #: Number of rows in a step, if the settings do not give one.
@@ -59,8 +59,6 @@ def check_streamable(settings: Settings, *, checkpoint: bool = False) -> None:
             f"the prior {settings.inputs.prior!r} is not for {settings.method!r} with rows on disk: choose "
             "'isotropic', or the method 'nimgp-nn'"
         )
-    if settings.temperature == FOLDS:
-        raise ValueError("temperature='folds' needs the rows in memory: give a number")
     if checkpoint and not isinstance(settings.random_state, Integral):
         raise ValueError("a checkpoint needs a whole number as random_state: give one")
 
@@ -86,7 +84,7 @@ def fit_stream(
     low, high = (-np.inf, np.inf) if statistics.limits is None else statistics.limits
     X, X_var = scaling.apply(np.clip(statistics.sample[0], low, high), statistics.sample[1], settings)
     Z, prior = inducing_points(settings, X, num_rows, seed), input_prior(settings, X, X_var, seed)
-    prepared = Prepared(settings, table, scaling, X, X_var, Z, prior, num_rows, seed, float(settings.temperature))
+    prepared = Prepared(settings, table, scaling, X, X_var, Z, prior, num_rows, seed)
 
     def standardised(first: int) -> Iterator[tuple[np.ndarray, ...]]:
         for X, X_var, y in minibatches(batch_size, seed, first):

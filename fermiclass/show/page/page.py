@@ -68,6 +68,7 @@ def write_report(
     trust: Trust | None = None,
     past: PastCandidates | None = None,
     since: Comparison | None = None,
+    candidates: Table | None = None,
 ) -> None:
     """Write the page of :func:`report_page` to a file, whole or not at all.
 
@@ -75,7 +76,9 @@ def write_report(
     as :func:`report_page`.
     """
     target = check_page_place(path)
-    page = report_page(labels, catalog=catalog, trained_on=trained_on, trust=trust, past=past, since=since)
+    page = report_page(
+        labels, catalog=catalog, trained_on=trained_on, trust=trust, past=past, since=since, candidates=candidates
+    )
     write_bytes(target, page.encode("utf-8"))
 
 
@@ -87,6 +90,7 @@ def report_page(
     trust: Trust | None = None,
     past: PastCandidates | None = None,
     since: Comparison | None = None,
+    candidates: Table | None = None,
 ) -> str:
     """Return one self-contained HTML page of labelled sources, which needs no network.
 
@@ -107,6 +111,8 @@ def report_page(
         Later classes of earlier candidates; see :func:`fermiclass.show.page.read_candidates`.
     since
         The comparison with earlier labels, whose changes are shown; see :func:`fermiclass.compare`.
+    candidates
+        All candidate counterparts of the sources: :func:`fermiclass.counterpart_table`.
 
     Raises
     ------
@@ -123,7 +129,7 @@ def report_page(
     classes = about.classes
     marks = class_marks(classes)
     first, settings = provenance(labels.meta)
-    data = _data(about, catalog, trained_on, trust)
+    data = _data(about, catalog, trained_on, trust, candidates)
     style = _style(marks)
     ours = "\n".join(_text("assets", f"{name}.js") for name in _SCRIPTS)  # in a function: their names clash with none
     scripts = [*(_text("vendor", name) for name in _LIBRARIES), f'(() => {{\n"use strict";\n{ours}}})();\n']
@@ -170,12 +176,18 @@ def report_page(
     )
 
 
-def _data(about: Labels, catalog: Catalog | None, trained_on: Catalog | None, trust: Trust | None) -> dict[str, Any]:
+def _data(
+    about: Labels,
+    catalog: Catalog | None,
+    trained_on: Catalog | None,
+    trust: Trust | None,
+    candidates: Table | None,
+) -> dict[str, Any]:
     if catalog is not None and "sha256" in about.meta:
         about.of.check(catalog.origin, f"'{about.source}'")
     if trained_on is not None:
         about.trained_on.check(trained_on.origin, f"'{about.source}'")
-    sources = source_columns(about)  # checks the columns that the rest relies on
+    sources = source_columns(about, candidates)  # checks the columns that the rest relies on
     labels, features, saved, classes = about.table, None, saved_columns(about), about.classes
     if catalog is not None:
         features = feature_columns(about, catalog, trained_on)

@@ -1,4 +1,4 @@
-"""Rows from a binary table in a FITS file."""
+"""Rows from a binary table in a FITS file, or from a CSV file."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 from astropy.io import fits
+from astropy.table import Table
 from astropy.utils.exceptions import AstropyWarning
 from numpy.typing import NDArray
 
-from fermiclass.errors import RowsError, in_one_line
+from fermiclass.errors import CatalogError, RowsError, in_one_line
+from fermiclass.io.tables import read_table
 from fermiclass.rows.chunk import Chunk, TableRows
 
 
@@ -65,3 +67,23 @@ def open_fits(path: Path, hdu: int | str) -> fits.FITS_rec:
         raise RowsError(f"'{path}' has no HDU {hdu!r}. Choose another with hdu.") from error
     except Exception as error:  # astropy has no common exception for damaged files
         raise RowsError(f"'{path}' cannot be read as a FITS file: {in_one_line(error)}") from error
+
+
+class CSVRows(TableRows):
+    """Rows of a CSV file, which is in memory as a whole."""
+
+    def _open(self, path: Path, hdu: int | str) -> None:
+        self._table = open_csv(path)
+        self._open_one_block(path, len(self._table))
+        self.columns.check(self._table.colnames, lambda name: self._table[name].dtype.kind in "biuf", self.source)
+
+    def _read(self, start: int, stop: int) -> Chunk:
+        return self._chunk(lambda name: np.array(self._table[name][start:stop]), start)
+
+
+def open_csv(path: Path) -> Table:
+    """Return the table of a CSV file. RowsError if that is not possible."""
+    try:
+        return read_table(path)
+    except CatalogError as error:
+        raise RowsError(str(error)) from error
