@@ -29,6 +29,14 @@ def test_public_names_resolve():
     assert set(fermiclass.__all__) <= set(dir(fermiclass))
 
 
+def test_the_first_fit_is_quiet():
+    code = """if True:
+    import numpy as np, fermiclass as fc
+    fc.NIMGPClassifier(steps=2, num_inducing=2).fit(np.eye(8), np.arange(8) % 2)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
 def test_star_import():
     names = {}
     exec("from fermiclass import *", names)

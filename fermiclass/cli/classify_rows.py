@@ -44,7 +44,7 @@ def classify_rows(
     dask: str | None,
     quiet: bool,
 ) -> None:
-    """Label any number of rows in a Parquet, FITS or .npy file, one block at a time.
+    """Label any number of rows in a Parquet, FITS, .npy or CSV file, one block at a time.
 
     \b
     Example:

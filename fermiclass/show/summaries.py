@@ -198,7 +198,8 @@ def print_outliers(outliers: Table, path: Path) -> None:
 def print_labels(labels: Table, model: CatalogModel, path: Path) -> None:
     """Print numbers of labelled sources by class, and of confident labels, the class priors, and the flags."""
     console = console_for_tables()
-    console.print(f"Trained on {_learned(model)}.")
+    learned = model.provenance
+    console.print(f"Trained on {sum(learned.training_counts.values())} sources of {learned.origin.source}.")
     about = Labels(labels)
     counts = ((n.words, n.best, n.confident, round(n.expected), round(n.lasting)) for n in about.counts())
     confident = np.sum(np.asarray(labels["P_MAX"]) >= CONFIDENT)
@@ -278,7 +279,7 @@ def _print_past(console: Console, past: Mapping[str, Mapping[str, Any]]) -> None
     console.print(
         f"What the same choice gave of the unassociated sources of earlier releases, and what {JUDGE} says of them:"
     )
-    columns = (">sources", ">expected", "?>that last", ">pulsars", ">spiders", "?>others", ">no class", "?>gone")
+    columns = (">sources", "?>expected", "?>that last", ">pulsars", ">spiders", ">others", ">no class", ">gone")
     keys = ("sources", "expected", "lasting", "pulsars", "spiders", "others", "unassociated", "gone")
     rows = ((release, *map(numbers.get, keys)) for release, numbers in past.items())
     console.print(rich_table("release", *columns, rows=rows, padding=0))

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from fermiclass.nimgp.quiet import start_tensorflow
+
 if TYPE_CHECKING:
     from fermiclass.labelling.catalog_model import CatalogModel
     from fermiclass.labelling.recipe import Checked
+
+
+_A_LINE = 60.0  # seconds from line to line, where there is no bar
 
 
 @contextmanager
@@ -42,8 +46,22 @@ def stages(description: str, *, quiet: bool) -> Iterator[Callable[[int, int, str
 
 @contextmanager
 def progress_bar(description: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar with the remaining time if standard error is a terminal; yield ``advance(done, total)``."""
+    """Show a progress bar with the remaining time, or a line a minute if standard error is no terminal.
+
+    Yields ``advance(done, total)``.
+    """
     console = Console(stderr=True)
+    if not (quiet or console.is_terminal):
+        told = monotonic()
+
+        def tell(done: int, total: int) -> None:
+            nonlocal told
+            if monotonic() - told >= _A_LINE:
+                print(f"fermiclass: {description}, {done:.0f} of {total:.0f} done", file=sys.stderr, flush=True)
+                told = monotonic()
+
+        yield tell
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -52,8 +70,7 @@ def progress_bar(description: str, *, quiet: bool) -> Iterator[Callable[[int, in
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    hidden = quiet or not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
+    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
         task = progress.add_task(description, total=1)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
@@ -64,37 +81,14 @@ def load_tensorflow(*, quiet: bool, large: bool = False) -> None:
     With `large` an operation uses all cores, which helps from 100 inducing points and 1000 rows a step on. Otherwise it
     uses one, and the cores share the operations: for a catalogue this saves a third of the time of training.
     """
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # With oneDNN, one training in ten rounds differently. Without it training takes a fifth longer, but the same seed
     # gives the same bytes.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
     if not large:
         os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     console = Console(stderr=True)
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with (
-        console.status("starting TensorFlow ...") if console.is_terminal and not quiet else nullcontext(),
-        tempfile.TemporaryFile() as sink,
-        warnings.catch_warnings(action="ignore"),
-    ):
-        os.dup2(sink.fileno(), 2)
-        # TensorFlow imports this module to register optimisers and goes on without it: a second less, in which Keras
-        # and Matplotlib would be imported. tf.keras still works.
-        keras = "keras.src.optimizers"
-        unwanted = keras not in sys.modules and "tensorflow" not in sys.modules
-        if unwanted:
-            sys.modules[keras] = None  # type: ignore[assignment]
-        try:
-            import tensorflow as tf
-
-            tf.constant(0.0)  # starts the runtime, which prints too
-            tf.get_logger().setLevel("ERROR")
-        finally:
-            if unwanted:
-                del sys.modules[keras]
-            os.dup2(kept, 2)
-            os.close(kept)
+    with console.status("starting TensorFlow ...") if console.is_terminal and not quiet else nullcontext():
+        start_tensorflow()
 
 
 def train_with_bar(checked: Checked, *, quiet: bool, what: str = "training") -> CatalogModel:

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from fermiclass import __citation__
+from fermiclass.show import terminal
 from tests.commands import run
 from tests.conftest import REPOSITORY, slim_path
 
@@ -103,3 +104,12 @@ def test_little_memory(monkeypatch):
     done = run("info", DR4)
     assert done.returncode == 2
     assert "not enough memory" in done.stderr
+
+
+def test_without_a_terminal_progress_is_a_line_a_minute(monkeypatch, capsys):
+    seconds = iter([0, 30, 61, 90, 122])
+    monkeypatch.setattr(terminal, "monotonic", lambda: next(seconds))
+    with terminal.progress_bar("labelling", quiet=False) as advance:
+        advance(1, 10)
+        advance(2, 10)
+    assert capsys.readouterr().err == "fermiclass: labelling, 2 of 10 done\n"

@@ -16,6 +16,7 @@ from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, check_varian
 from fermiclass.nimgp.expected import KERNELS
 from fermiclass.nimgp.names import LEARNED
 from fermiclass.nimgp.processes import is_broken_fork, refuse_after_fork
+from fermiclass.nimgp.quiet import start_tensorflow
 from fermiclass.nimgp.settings import Number, check_setting
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
         ConvergenceWarning
             When the best start does not end at a maximum.
         """
+        start_tensorflow()
         from fermiclass.nimgp.expected.regression import build_regression, fit_starts
         from fermiclass.nimgp.modules import parameters_of
 

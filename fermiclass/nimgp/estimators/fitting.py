@@ -11,6 +11,7 @@ import numpy as np
 from fermiclass.nimgp.estimators.fitted import Fitted, of_graphs, predictor_of, untrained
 from fermiclass.nimgp.estimators.preparation import Prepared, Rows, prepare
 from fermiclass.nimgp.names import AVERAGING, PER_SOURCE
+from fermiclass.nimgp.quiet import start_tensorflow
 from fermiclass.nimgp.settings import AUTO, Settings
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def fit_classes(
     settings: Settings, rows: Rows, *, start: Fitted | None = None, progress: Progress | None = None
 ) -> Fitted:
     """Train on labelled rows; see :meth:`fermiclass.NIMGPClassifier.fit`. Raises ValueError as `check_start`."""
+    start_tensorflow()
     from fermiclass.nimgp.training.loop import TrainingData
 
     if start is not None:

@@ -30,9 +30,10 @@ def check_variances(X: np.ndarray, X_var: Any, *, ensure_all_finite: bool | str 
     """
     if X_var is None:
         return np.zeros_like(X)
-    X_var = check_array(X_var, dtype=np.float64, order="C", input_name="X_var", ensure_all_finite=ensure_all_finite)
-    if X_var.shape != X.shape:
-        raise ValueError(f"X_var has shape {X_var.shape}, X has {X.shape}: every value of X needs its variance")
+    if np.ndim(X_var) == 2:
+        X_var = check_array(X_var, dtype=np.float64, order="C", input_name="X_var", ensure_all_finite=ensure_all_finite)
+    if np.shape(X_var) != X.shape:
+        raise ValueError(f"X_var has shape {np.shape(X_var)}, X has {X.shape}: every value of X needs its variance")
     if np.any(X_var < 0):
         row, column = np.argwhere(X_var < 0)[0]
         raise ValueError(f"X_var is negative in row {row}, column {column}: variances are zero or positive")

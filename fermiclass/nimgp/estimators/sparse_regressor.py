@@ -14,6 +14,7 @@ from fermiclass.nimgp.estimators.fitting import fit_prepared
 from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, SparseGP, new_rows, training_rows
 from fermiclass.nimgp.estimators.preparation import measured_rows, prepare
 from fermiclass.nimgp.processes import refuse_after_fork
+from fermiclass.nimgp.quiet import start_tensorflow
 from fermiclass.nimgp.settings import HyperOptions, InputOptions, RegressorSettings, TrainingOptions
 from fermiclass.nimgp.targets import check_outputs
 
@@ -99,6 +100,7 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         TrainingError
             When the objective becomes NaN.
         """
+        start_tensorflow()
         from fermiclass.nimgp.training.loop import TrainingData
 
         settings = RegressorSettings(**self.get_params(deep=False))

@@ -16,6 +16,7 @@ from fermiclass.nimgp.estimators.fitted import Fitted, Scaling
 from fermiclass.nimgp.estimators.fitting import Progress, fit_prepared
 from fermiclass.nimgp.estimators.preparation import Prepared, inducing_points, input_prior, random_seed
 from fermiclass.nimgp.names import PER_SOURCE
+from fermiclass.nimgp.quiet import start_tensorflow
 from fermiclass.nimgp.settings import Settings
 from fermiclass.nimgp.targets import LabelTable
 
@@ -71,6 +72,7 @@ def fit_stream(
     progress: Progress | None = None,
 ) -> Fitted:
     """Train on minibatches; see :meth:`fermiclass.NIMGPClassifier.fit_stream`."""
+    start_tensorflow()
     from fermiclass.nimgp.training.checkpoints import Checkpoint
     from fermiclass.nimgp.training.loop import StreamedData
 

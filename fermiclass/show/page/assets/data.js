@@ -44,10 +44,10 @@ function fixed(value, decimals) {
   return value === null || value === undefined ? NO_NUMBER : value.toFixed(decimals).replace("-", "−");
 }
 
-/** Return a probability in three decimals; none is 1. */
+/** Return a probability in three decimals; none is 0 or 1. */
 function probability(p) {
   const text = fixed(p, 3);
-  return text === "1.000" ? "> 0.999" : text;
+  return { "0.000": "< 0.001", "1.000": "> 0.999" }[text] ?? text;
 }
 
 /** Return an angle in parts of sixty, such as 05:34:32 (hours of it are fifteenths) or −00:05:10. */

@@ -72,7 +72,12 @@ function orderBy(name) {
   table.order({ name, dir: name === "distance" ? "asc" : "desc" });
 }
 
+function showHits() {
+  control("hits").textContent = `${state.listed.length.toLocaleString("en")} sources`;
+}
+
 function makeFilters() {
+  on("listed", showHits);
   let passes = () => true;
   table.search.fixed("chosen", (_, i) => passes(i));
   let waiting;
