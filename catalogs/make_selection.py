@@ -29,6 +29,7 @@ def main() -> None:
         found[name] = {
             "selection": known.selection.to_dict(),
             "second": dict(known.second.chance),
+            "claims": known.claims.completeness,
             "fractions": dict(known.fractions),
         }
         print(name, found[name], flush=True)

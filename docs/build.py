@@ -1,6 +1,6 @@
 """Everything that is made of the package: labels of DR4, the text about them, notebooks, and the documentation site.
 
-    python docs/build.py [labels] [result] [report] [notebooks] [gallery] [site] [--output FOLDER]
+    python docs/build.py [names] [labels] [result] [report] [notebooks] [gallery] [site] [--output FOLDER]
 
 All of them by default, in this order. It takes some minutes.
 """
@@ -8,6 +8,7 @@ All of them by default, in this order. It takes some minutes.
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,32 @@ from collections.abc import Callable
 from pathlib import Path
 
 DOCS = Path(__file__).parent
+
+
+def names() -> None:
+    """Write the names of columns that are known into ``docs/own-sources.md``."""
+    page = DOCS / "own-sources.md"
+    page.write_text(with_names(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def with_names(text: str) -> str:
+    """Return a page with the rows of its table of names as the package knows them."""
+    from fermiclass.brought.column_names import _DOUBTFUL, _ERROR_NAMES, _LIMIT_NAMES, NAMES, UNITS
+    from fermiclass.catalog.plausibility import EXPECTED
+
+    rows = []
+    for name, usual in NAMES.items():
+        others = [x for x in usual if x != name.lower() and "_UL" not in name]
+        if others:
+            stated = (f" ({UNITS[x]})" if x in UNITS else "\\*" * (x in _DOUBTFUL) for x in others)
+            unit = f" {EXPECTED[name].unit}" if name in EXPECTED and EXPECTED[name].unit else ""
+            shown = ", ".join(f"`{x}`{more}" for x, more in zip(others, stated, strict=True))
+            rows.append(f"| `{name}` | {shown} |{unit} |\n")
+    for what, forms in {"error of `x`": _ERROR_NAMES, "upper limit of `x`": _LIMIT_NAMES}.items():
+        shown = ", ".join(f"`{form.format('x')}`" for form in forms)
+        rows.append(f"| {what} | {shown} | that of `x` |\n")
+    head = re.compile(r"(\| column \| other names \|.*\n\|[ |-]*\n)(?:\|.*\n)*")
+    return head.sub(lambda found: found[1] + "".join(rows), text)
 
 
 def labels() -> None:
@@ -68,7 +95,7 @@ def site(output: Path = DOCS / "_build" / "html") -> None:
         raise SystemExit(done.returncode)
 
 
-ALL: tuple[Callable[..., None], ...] = (labels, result, report, notebooks, gallery, site)
+ALL: tuple[Callable[..., None], ...] = (names, labels, result, report, notebooks, gallery, site)
 STEPS = {step.__name__: step for step in ALL}
 WITH_OUTPUT = ("report", "site")
 

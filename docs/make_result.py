@@ -33,6 +33,13 @@ CLASSES = ("bll", "fsrq", "psr", "msp", "other")
 #: What the classes add up to, AGN first; Sum_P_agn and Sum_P_pulsar are columns of the label table.
 GROUPS = {"agn": ("bll", "fsrq"), "pulsar": ("psr", "msp"), "other": ("other",)}
 
+#: Columns of the tables of candidates.
+SHOWN = {
+    "pulsar": ("Sum_P_pulsar", "P_psr", "P_msp"),
+    "bll": ("P_bll", "P_fsrq"),
+    "fsrq": ("P_fsrq", "P_bll"),
+}
+
 #: |GLAT| in degrees.
 LATITUDES = (0.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 90.0)
 #: |GLAT| in degrees from which candidates and published numbers are those of cleaner sky.
@@ -174,7 +181,7 @@ def candidates_text(table: Table, name: str) -> str:
     """Return a Markdown table of candidates."""
     from fermiclass.analysis.facts import first_list_of, known_as
 
-    columns = list(dict.fromkeys([column_of(name), *(f"P_{other}" for other in CLASSES), "LASTS"]))
+    columns = [*SHOWN[name], "LASTS"]
     numbers = " ---: |" * (3 + len(columns))
     head = f"| source | l, b (deg) | σ | {' | '.join(columns)} | OOD | since | known |\n| --- |{numbers} --- | --- |"
     rows = [

@@ -74,8 +74,7 @@ def latitude(results: Results) -> Figure:
         share = by_bin(results.ways[way], p) / by_bin(results.ways[way], np.ones(len(p)))
         right.plot(place, share, style, color=colour, linewidth=1.4, markersize=6, label=label)
     right.set_ylabel("share of pulsars")
-    right.set_ylim(0.0, 1.32)
-    right.set_yticks([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    right.set_ylim(0.0, 0.8)
     right.legend(frameon=False, fontsize="small", loc="upper right")
     for axes in (left, right):
         axes.set_xticks(place, names, fontsize="small", rotation=30)

@@ -4,10 +4,14 @@ from ._version import __citation__ as __citation__
 from ._version import __version__ as __version__
 from .analysis.census import Census as Census
 from .analysis.census import take_census as take_census
+from .analysis.compare import Comparison as Comparison
+from .analysis.compare import compare as compare
 from .analysis.estimate import Estimates as Estimates
 from .analysis.estimate import estimate as estimate
 from .analysis.explain import Explanation as Explanation
+from .analysis.explain import add_reasons as add_reasons
 from .analysis.explain import explain as explain
+from .analysis.explain import explain_all as explain_all
 from .analysis.followup import followup as followup
 from .analysis.outliers import find_outliers as find_outliers
 from .brought.candidates import Candidates as Candidates
@@ -21,6 +25,8 @@ from .catalog import ClassGrouping as ClassGrouping
 from .catalog import read_catalog as read_catalog
 from .catalog.source_names import find_source as find_source
 from .errors import FermiclassError as FermiclassError
+from .evaluation.by_name import evaluate as evaluate
+from .evaluation.results import Evaluation as Evaluation
 from .features import FeatureTable as FeatureTable
 from .features import extract_features as extract_features
 from .io.samp import send_table as send_table
@@ -34,6 +40,7 @@ from .labelling.training import retrain as retrain
 from .labelling.training import train as train
 from .nimgp.estimators.classifier import NIMGPClassifier as NIMGPClassifier
 from .nimgp.estimators.exact_regressor import UncertainGPRegressor as UncertainGPRegressor
+from .nimgp.estimators.of_papers import paper_method as paper_method
 from .nimgp.estimators.robust_classifier import RobustGPClassifier as RobustGPClassifier
 from .nimgp.estimators.sparse_regressor import NIMGPRegressor as NIMGPRegressor
 from .rows import fit_rows as fit_rows

@@ -75,7 +75,7 @@ import sys
 import fermiclass as fc
 catalog = fc.read_catalog(sys.argv[1])
 data = fc.extract_features(catalog)
-assert data.X.shape == (7195, 18), data.X.shape
+assert data.X.shape == (7195, 20), data.X.shape
 data.to_table()
 """
     assert loaded_after(code, str(slim_path("4FGL-DR4"))) == "[]"

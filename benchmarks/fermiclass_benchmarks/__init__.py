@@ -25,7 +25,6 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "mnist": "mnist:MNIST",
         "active": "active:Active",
         "gpc": "gpc:GPC",
-        "flights": "flights:Flights",
         "rmgpc": "wrong_labels:WrongLabels",
         "sincsig": "regression:SincSig",
         "cartpole": "regression:CartPole",
@@ -36,7 +35,7 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
 PAPERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "main": ("astro454", "uci", "toy", "synthetic", "mnist", "active"),
-        "likelihoods": ("gpc", "flights"),
+        "likelihoods": ("gpc",),
         "wrong-labels": ("rmgpc",),
         "uncertain-inputs": ("sincsig", "cartpole"),
     }

@@ -9,7 +9,7 @@ The data are ``X.txt`` and ``Y.txt`` in ``DATA/uci/waveform``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
 from types import MappingProxyType
@@ -22,9 +22,10 @@ from sklearn.base import clone
 
 from fermiclass.errors import BenchmarkError
 from fermiclass.io import FloatArray
+from fermiclass.nimgp.estimators.of_papers import authors_start
 from fermiclass_benchmarks.benchmark import Benchmark, PaperTable, Problem, Record, score_labels
 from fermiclass_benchmarks.figures import active_figure, learning_curve, title_of
-from fermiclass_benchmarks.methods import METHOD_OPTIONS, MethodOptions, authors_start
+from fermiclass_benchmarks.methods import METHOD_OPTIONS, MethodOptions
 from fermiclass_benchmarks.uci import load_rows
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class Active(Benchmark):
     num_splits = 100
     tables = MappingProxyType({"Figures 6 and 7": PaperTable("entropy,random", slow=True)})
     options = ("data", "per_round", "noise", "plot", *METHOD_OPTIONS)
+    classes = MappingProxyType(dict.fromkeys(ACQUISITIONS, 3))
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return the start of a repetition: its first training rows, and its test rows."""
@@ -141,6 +143,10 @@ class Active(Benchmark):
         steps = {"epochs": 1000, "batch_size": 50, "learning_rate": 1e-3}
         return {"num_inducing": 50, "noise": "per-feature", **steps, **authors_start(21)}
 
+    def authors(self, cell: str, method: str) -> Mapping[str, Any]:
+        """Return the authors' start of a learned V: the noise itself, or 0.1 if it is smaller."""
+        return {**super().authors(cell, method), "noise": max(0.1, float(cell.partition("/")[2]))}
+
     def estimator(self, cell: str, method: str, options: MethodOptions) -> Any:
         """Return an unfitted estimator, which must be able to continue a training."""
         estimator = super().estimator(cell, method, options)
@@ -150,11 +156,7 @@ class Active(Benchmark):
             )
         return estimator
 
-    def run(self, cell: str, estimator: Any, splits: Sequence[int]) -> list[Record]:
-        """Return the record of each split."""
-        return [self._run(cell, estimator, split) for split in splits]
-
-    def _run(self, cell: str, estimator: Any, split: int) -> Record:
+    def run(self, cell: str, estimator: Any, split: int) -> Record:
         """Return the record of a repetition. Its ``"error"`` and ``"nll"`` are those after the last round."""
         acquisition, _, noise = cell.partition("/")
         return label_round_by_round(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation import metrics
 from fermiclass.io import FloatArray
+from fermiclass.nimgp.estimators.of_papers import epsilon_of_authors, join_settings
 from fermiclass_benchmarks.methods import METHOD_OPTIONS, MethodOptions, make_estimator
 
 if TYPE_CHECKING:
@@ -89,6 +89,10 @@ class Benchmark:
     scores: Mapping[str, tuple[str, str]] = MappingProxyType({"nll": ("NLL", ".4f"), "error": ("error", ".3f")})
     #: Options of the command that the benchmark has, beside those of all benchmarks.
     options: Sequence[str] = ("noise", *METHOD_OPTIONS)
+    #: Number of classes by data set, where the main paper's authors published their code.
+    classes: Mapping[str, int] = MappingProxyType({})
+    #: Whether the paper's optimiser is that of a plain command.
+    paper_first = False
     #: Settings that replace the paper's optimiser; None for those of :mod:`fermiclass_benchmarks.methods`.
     fast: Mapping[str, Any] | None = None
 
@@ -99,12 +103,14 @@ class Benchmark:
 
     @cached_property
     def published(self) -> PublishedFigures:
-        """Figures of the paper as printed, which are in ``published.csv``.
+        """Figures of the paper as printed, which are in ``published.csv``; also of the variants that follow it.
 
-        Those of NIMGP are with the authors' start of q(x).
+        Those of NIMGP are with the authors' start of q(x), and those of NIMGP_FO may be with a V that is kept.
         """
         rows = pd.read_csv(Path(__file__).with_name("published.csv")).query("benchmark == @self.name")
-        rows = pd.concat([rows, rows.query("method == 'nimgp'").assign(method="nimgp@authors")])
+        as_published = ("nimgp@authors", "nimgp-fo@fixed", "nimgp-fo@fixed-0.25", "nimgp-fo@fixed-0.5")
+        variants = [rows[rows["method"] == name.partition("@")[0]].assign(method=name) for name in as_published]
+        rows = pd.concat([rows, *variants])
         figures = rows.set_index(["cell", "method"]).drop(columns="benchmark")
         return {(str(cell), str(method)): row.dropna().to_dict() for (cell, method), row in figures.iterrows()}
 
@@ -126,40 +132,41 @@ class Benchmark:
 
     def estimator(self, cell: str, method: str, options: MethodOptions) -> Any:
         """Return an unfitted estimator. Raises BenchmarkError when the method is unknown, or cannot have an option."""
-        return make_estimator(method, self.settings(cell), options, fast=self.fast_settings(cell, method))
+        settings = self.settings(cell)
+        if options.paper:
+            settings = join_settings(settings, {"hyper": self.authors(cell, method)})
+        return make_estimator(method, settings, options, fast=self.fast_settings(cell, method))
+
+    def authors(self, cell: str, method: str) -> Mapping[str, Any]:
+        """Return hyper-parameters of the authors' code that only the paper's optimiser takes: ε of MGP, starts of V."""
+        classes = self.classes.get(cell.partition("/")[0])
+        return {"epsilon": epsilon_of_authors(classes)} if method == "mgp" and classes else {}
 
     def fast_settings(self, cell: str, method: str) -> Mapping[str, Any] | None:
         """Return what replaces the paper's optimiser for a cell and method, as :attr:`fast`."""
         return self.fast
 
-    def run(self, cell: str, estimator: Any, splits: Sequence[int]) -> list[Record]:
-        """Train and test on some splits, whose models are trained in one graph where they can.
+    def run(self, cell: str, estimator: Any, split: int) -> Record:
+        """Train and test on a split.
 
-        Returns the record of each split, with
+        Returns its record, with
 
         - ``"nll"``, ``"error"``, ``"classes"`` and ``"confusion"``; see :func:`score_labels`;
-        - ``"seconds"`` of training and prediction, the mean over the splits;
         - ``"bayes_nll"``, the NLL of the Bayes classifier, and ``"excess"``, the NLL above it, if it is known;
         - ``"noise"``, the noise variance of each feature, if the method learned it;
         - the last ``"elbo"``, if the estimator has one;
         - for wrong labels their number ``"wrong"`` and the balanced class rate ``"bcr"``. Also ``"found"``, the number
           of wrong labels among the first 1.25 × ``"wrong"`` training rows, if the method ranks them.
         """
-        problems = [self.problem(cell, split) for split in splits]
-        started = time.perf_counter()
+        problem = self.problem(cell, split)
+        V, V_test = problem.X_var, problem.X_var_test
+        if (kept := _kept_noise(estimator)) is not None:
+            V, V_test = np.full_like(V, kept), np.full_like(V_test, kept)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            parts = [{"X": each.X, "y": each.y, "X_var": each.X_var} for each in problems]
-            fitted = [clone(estimator).fit(**part) for part in parts]
-        found = [
-            (problem, one.predict_proba(problem.X_test, X_var=problem.X_var_test), one)
-            for problem, one in zip(problems, fitted, strict=True)
-        ]
-        seconds = {"seconds": (time.perf_counter() - started) / len(splits)}
-        return [
-            _scores(problem, p, one.classes_) | _wrong_labels(problem, p, one) | _learned(one) | seconds
-            for problem, p, one in found
-        ]
+            fitted = clone(estimator).fit(problem.X, problem.y, X_var=V)
+        p = fitted.predict_proba(problem.X_test, X_var=V_test)
+        return _scores(problem, p, fitted.classes_) | _wrong_labels(problem, p, fitted) | _learned(fitted)
 
     def figure(self, estimators: Mapping[tuple[str, str], Any], records: pd.DataFrame) -> Figure:
         """Draw the results of a run, if the benchmark has the option ``plot``."""
@@ -219,6 +226,12 @@ def score_labels(y: NDArray[Any], of_known: FloatArray, known: NDArray[Any]) -> 
         "classes": [str(name) for name in classes],
         "confusion": metrics.confusion(p, truth).T.tolist(),
     }
+
+
+def _kept_noise(estimator: Any) -> float | None:
+    """Return the V that a method ``@fixed`` keeps: a start of V where V is given."""
+    hyper = getattr(estimator, "hyper", None)
+    return hyper.get("noise") if isinstance(hyper, Mapping) and estimator.noise == "given" else None
 
 
 def _scores(problem: Problem, p: FloatArray, known: NDArray[Any]) -> Record:

@@ -43,7 +43,8 @@ def _kernel(text: str) -> str:
     "labels or not); baselines such as logistic. All our methods except rmgpc and smgpc accept a likelihood after @, "
     f"such as mgp@probit: {', '.join(LIKELIHOODS)}, or step-fixed, probit-fixed, logit-fixed (label noise of 0.001, "
     "not learned). A likelihood can end in -robust (learns the fraction of wrong labels) or -predictive (trained by "
-    "log E p(y|f), not by the bound), such as softmax-robust. nimgp@authors starts q(x) as the authors' code does. "
+    "log E p(y|f), not by the bound), such as softmax-robust. nimgp@authors starts q(x) as the authors' code does, and "
+    "nimgp-fo@fixed keeps V at 0.1 and learns none, @fixed-0.25 and @fixed-0.5 at another. "
     "[default: those of the paper's table]",
 )
 @click.option("--datasets", metavar="a,b", help="Data sets of the benchmark.")
@@ -54,7 +55,12 @@ def _kernel(text: str) -> str:
     help="Variance of the noise that is added to the inputs; in rmgpc, fraction of labels that are drawn again.",
 )
 @click.option("--splits", type=click.IntRange(min=1), metavar="N", help="Number of splits. [default: all]")
-@click.option("--paper", is_flag=True, help="Use the optimiser of the paper too; slower.")
+@click.option(
+    "--paper/--fast",
+    default=None,
+    help="The optimiser of the paper, slower, or ours: fewer and larger steps, with which methods may have another "
+    "order. [default: the paper's for astro454, ours for all others]",
+)
 @click.option(
     "--kernel",
     metavar="a+b",
@@ -93,8 +99,8 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
 
     \b
     Example:
-      fermiclass benchmark astro454 --data DIR --methods mgp,nimgp,default,logistic --splits 20
-      fermiclass benchmark astro454 --data DIR --datasets six,four --paper
+      fermiclass benchmark astro454 --data DIR --methods mgp,nimgp,default,logistic --splits 20 --fast
+      fermiclass benchmark astro454 --data DIR --datasets six,four
       fermiclass benchmark uci --data DIR --datasets glass,wine --noise 0.25 --workers 2 --results uci.jsonl
       fermiclass benchmark gpc --datasets letter,ring --methods mgp@step,mgp@softmax-bound,forest --results gpc.jsonl
       fermiclass benchmark rmgpc --data DIR --datasets wine --noise 0.1 --methods rmgpc,smgpc,svm --splits 20
@@ -121,6 +127,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
     methods = names(options["methods"] or "") or chosen.methods
     if repeated := [method for method in methods if methods.count(method) > 1]:
         raise click.UsageError(f"the method '{repeated[0]}' is named more than once: name each once (--methods)")
+    options["paper"] = chosen.paper_first if options["paper"] is None else options["paper"]
     of_methods = MethodOptions(**{option: options[option] for option in METHOD_OPTIONS})
     cells = chosen.choose_cells(options["datasets"], options["noise"])
     estimators = {(cell, method): chosen.estimator(cell, method, of_methods) for cell in cells for method in methods}

@@ -10,7 +10,7 @@ of the paper's 8,124 rows remain. Its published results are therefore only a gui
 
 ``waveform`` and ``waveform-noise`` are drawn by Breiman's generator, which made the sets of the UCI repository, too.
 
-The paper's inputs hold the number of the row as well (docs/development/paper-tables.md). Where rows are
+The paper's inputs hold the number of the row as well (docs/development/likelihoods-paper.md). Where rows are
 sorted by class (magic), or neighbours share it (satimage), its figures cannot be reached without this number.
 """
 
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import BenchmarkError
 from fermiclass.io import FloatArray
+from fermiclass.nimgp.estimators.of_papers import additive_noise
 from fermiclass_benchmarks.benchmark import Benchmark, PaperTable, Problem
 
 NOISES = ("0", "0.1", "0.25", "0.5")
@@ -113,19 +114,7 @@ class GPC(Benchmark):
         """Return the settings of appendix D, and for ``banana`` those of section IV-A, which shows a figure only."""
         data_set = cell.partition("/")[0]
         special = {"num_inducing": 32, "kernel": "matern32", "steps": 5000} if data_set == "banana" else {}
-        return paper_settings(_INPUT_DIM[data_set]) | special
-
-
-def paper_settings(input_dim: int) -> dict[str, Any]:
-    """Return the settings of appendix D. The paper has no white noise."""
-    return {
-        "num_inducing": 300,
-        "batch_size": 1024,
-        "epochs": None,
-        "steps": 10_000,
-        "learning_rate": 0.01,
-        "hyper": {"epsilon": None, "lengthscale": 0.1 * float(np.sqrt(input_dim)), "white": 1e-8},
-    }
+        return additive_noise(_INPUT_DIM[data_set]) | special
 
 
 _TRIANGLES = np.maximum(6.0 - np.abs(np.arange(1, 22) - np.array([[11], [15], [7]])), 0.0)

@@ -1,7 +1,6 @@
 """Runs a benchmark split by split, in this process or in several; and goes on where it stopped.
 
-The unit of work is one method on some splits of a cell. Every finished split has a record, which is the same but for
-rounding wherever it was made.
+The unit of work is one method on one split of a cell. Its record is the same but for rounding wherever it was made.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ PACKAGES = ("python", "fermiclass", "tensorflow", "gpflow", "numpy", "scipy", "s
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """One method on some splits, with everything that another process needs for it."""
+    """One method on one split, with everything that another process needs for it."""
 
     benchmark: Benchmark
     cell: str
     method: str
     estimator: Any
-    splits: Sequence[int]
+    split: int
 
 
 def run(
@@ -59,35 +58,26 @@ def run(
     done = {(r["cell"], r["method"], r["split"]): r for r in ([] if file is None else file.load())}
     _check_settings(done.values(), estimators)
     wanted = [(cell, method, split) for cell, method in estimators for split in range(num_splits)]
-    works = []
-    for (cell, method), estimator in estimators.items():
-        left = [split for split in range(num_splits) if (cell, method, split) not in done]
-        works += [Work(benchmark, cell, method, estimator, [split]) for split in left]
+    works = [Work(benchmark, *key[:2], estimators[key[:2]], key[2]) for key in wanted if key not in done]
     report = progress or (lambda finished, total: None)
-    finished = len(wanted) - sum(len(work.splits) for work in works)
-    report(finished, len(wanted))
-    for records in _results(works, workers):
-        for record in records:
-            if file is not None:
-                file.append(record)
-            done[record["cell"], record["method"], record["split"]] = record
-        finished += len(records)
+    before = len(wanted) - len(works)
+    report(before, len(wanted))
+    for finished, record in enumerate(_results(works, workers), before + 1):
+        if file is not None:
+            file.append(record)
+        done[record["cell"], record["method"], record["split"]] = record
         report(finished, len(wanted))
     return pd.DataFrame([done[key] for key in wanted])
 
 
-def run_splits(work: Work) -> list[Record]:
-    """Return the records of the splits."""
+def run_split(work: Work) -> Record:
+    """Return the record of a split, with the seconds that it took."""
     if type(work.estimator).__module__.startswith("fermiclass.nimgp") and "tensorflow" not in sys.modules:
         load_tensorflow(quiet=True)
     started = time.perf_counter()
-    records = work.benchmark.run(work.cell, work.estimator, work.splits)
-    head = {"cell": work.cell, "method": work.method}
-    tail = {"settings": settings_of(work.estimator)}
-    seconds = {"seconds": (time.perf_counter() - started) / len(records)}
-    return [
-        head | {"split": split} | seconds | record | tail for split, record in zip(work.splits, records, strict=True)
-    ]
+    record = work.benchmark.run(work.cell, work.estimator, work.split)
+    head = {"cell": work.cell, "method": work.method, "split": work.split}
+    return head | record | {"seconds": time.perf_counter() - started, "settings": settings_of(work.estimator)}
 
 
 def settings_of(estimator: Any) -> dict[str, Any]:
@@ -110,10 +100,10 @@ def _check_settings(earlier: Any, estimators: Mapping[tuple[str, str], Any]) -> 
             )
 
 
-def _results(works: Sequence[Work], workers: int) -> Iterator[list[Record]]:
+def _results(works: Sequence[Work], workers: int) -> Iterator[Record]:
     """Yield the records of finished splits, in any order. joblib gives each process its share of the cores."""
     try:
-        yield from Parallel(workers, return_as="generator_unordered")(delayed(run_splits)(work) for work in works)
+        yield from Parallel(workers, return_as="generator_unordered")(delayed(run_split)(work) for work in works)
     except BrokenProcessPool as error:
         raise BenchmarkError(
             f"one of {workers} worker processes was ended from outside, most often because memory ran out. Give fewer "

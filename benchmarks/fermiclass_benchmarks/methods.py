@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
@@ -11,6 +10,7 @@ from typing import Any
 from fermiclass.errors import BenchmarkError
 from fermiclass.evaluation.baselines import BaselineClassifier, available_baselines
 from fermiclass.labelling.recipe import default_settings
+from fermiclass.nimgp.estimators.of_papers import authors_start, join_settings, paper_method
 from fermiclass.nimgp.names import (
     EP_METHODS,
     FULL_BATCH,
@@ -51,18 +51,16 @@ _ENDINGS: tuple[tuple[str, tuple[str, ...], Mapping[str, Any], tuple[str, ...]],
     ("-robust", LIKELIHOODS, {"label_noise": LEARNED}, _RULES),
 )
 
-# The start of q(x) in the authors' code: N(μ, v) with a v that is nearly zero.
-_AUTHORS_Q = {"units": "inputs", "spread": 1e-5}
-
 #: Estimator settings by the name that follows the @ of a method: a likelihood, whose ε is learned if it is not fixed,
-#: or the authors' start of q(x).
+#: the authors' start of q(x), or a V that keeps its start in place of one that is given or learned.
 VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         f"{name}{ending}": {"likelihood": name, "hyper": {"epsilon": 1e-3 if name in fixed else None}, **more}
         for ending, likelihoods, more, fixed in _ENDINGS
         for name in likelihoods
     }
-    | {"authors": {"inputs": _AUTHORS_Q}}
+    | {f"fixed-{V}": {"noise": "given", "hyper": {"noise": V}} for V in (0.25, 0.5)}
+    | {"authors": {"inputs": authors_start(1)["inputs"]}, "fixed": {"noise": "given", "hyper": {"noise": 0.1}}}
 )
 
 
@@ -77,29 +75,6 @@ class MethodOptions:
 
 
 METHOD_OPTIONS = tuple(field.name for field in fields(MethodOptions))
-
-
-def authors_start(input_dim: int) -> dict[str, Any]:
-    """Return the initial values in the authors' published code, which the paper does not state.
-
-    The squared length-scale is the median distance between two inputs, about √(2D) for standardised inputs. The
-    variance of f is e. White noise is only a jitter.
-    """
-    return {
-        "hyper": {"lengthscale": float((2.0 * input_dim) ** 0.25), "variance": math.e, "white": 1e-8},
-        "training": {"inducing": "random"},
-        "inputs": _AUTHORS_Q,
-    }
-
-
-def join_settings(*parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings from several sources; later ones come first, also within options."""
-    joined: dict[str, Any] = {}
-    for part in parts:
-        for name, value in part.items():
-            both = name in ("inputs", "hyper", "training") and isinstance(joined.get(name), Mapping)
-            joined[name] = {**joined[name], **value} if both else value
-    return joined
 
 
 def make_estimator(
@@ -122,11 +97,7 @@ def make_estimator(
     if method in others:
         if at:
             raise BenchmarkError(f"the method '{method}' has no choice of likelihoods: leave out '{at}{variant}'")
-        if method not in EP_METHODS:
-            return BaselineClassifier(method, seed=options.seed)
-        from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
-
-        return RobustGPClassifier(robust=method == "rmgpc")
+        return paper_method(method) if method in EP_METHODS else BaselineClassifier(method, seed=options.seed)
     chosen: dict[str, Any] = {"random_state": options.seed}
     if method in METHODS:
         chosen = join_settings(chosen, PAPER_ESTIMATOR, settings, {"method": method})

@@ -45,7 +45,7 @@ def run_tables(
     `papers`: a key of :data:`fermiclass_benchmarks.PAPERS`.
     `quick`: whether to take one split of each cell, with the project's optimiser and without slow tables.
     `data`, `openml`: see :func:`fermiclass_benchmarks.make_benchmark`.
-    `leave_out`: called with the error if the data of a table cannot be read; the other tables follow.
+    `leave_out`: called with an error that says why a table is not filled; the other tables follow.
     `how`: arguments of :func:`fermiclass_benchmarks.harness.run`, such as ``workers``.
 
     Yields title of the table, its benchmark, and its summary; see :func:`fermiclass_benchmarks.tables.summarise`.
@@ -57,6 +57,7 @@ def run_tables(
         splits = 1 if quick else benchmark.num_splits
         for title, table in benchmark.tables.items():
             if quick and table.slow:
+                leave_out(BenchmarkError(f"{title}, which takes hours: it needs a run without --quick"))
                 continue
             cells = benchmark.choose_cells(table.datasets)
             try:

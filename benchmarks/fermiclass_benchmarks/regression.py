@@ -31,6 +31,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fermiclass.errors import BenchmarkError
 from fermiclass.io import FloatArray
+from fermiclass.nimgp.estimators.of_papers import KERNELS, paper_method
 from fermiclass.nimgp.names import LEARNED
 from fermiclass_benchmarks.benchmark import Benchmark, PaperTable, Record
 from fermiclass_benchmarks.methods import MethodOptions
@@ -38,9 +39,6 @@ from fermiclass_benchmarks.methods import MethodOptions
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Kernels of the Gaussian processes: the classic one, which ignores the noise of the inputs, expected covariances, and
-#: both (the paper's equation 20).
-KERNELS: Mapping[str, str] = MappingProxyType({"classic": "plain-se", "uncertain": "se", "mixture": "se+plain-se"})
 NETWORK = "mlp"
 
 
@@ -63,14 +61,6 @@ class _Regression(Benchmark):
     def check_data(self, cells: Sequence[str]) -> None:
         """Do nothing: the data are drawn."""
 
-    def run(self, cell: str, estimator: Any, splits: Sequence[int]) -> list[Record]:
-        """Return the record of each split."""
-        return [self._run(cell, estimator, split) for split in splits]
-
-    def _run(self, cell: str, estimator: Any, split: int) -> Record:
-        """Train and test on one split."""
-        raise NotImplementedError
-
     def estimator(self, cell: str, method: str, options: MethodOptions) -> Any:
         """Return an unfitted process or network."""
         if method not in self.methods:
@@ -83,10 +73,8 @@ class _Regression(Benchmark):
                 hidden_layer_sizes=(5, 5), activation="tanh", solver="lbfgs", alpha=0.1, max_iter=1000, random_state=0
             )
             return TransformedTargetRegressor(make_pipeline(StandardScaler(), network), transformer=StandardScaler())
-        from fermiclass.nimgp.estimators.exact_regressor import UncertainGPRegressor
-
         white = 0.0 if cell.startswith(_KNOWN) else LEARNED
-        return UncertainGPRegressor(kernel=KERNELS[method], starts=self.starts, noise_variance=white)
+        return paper_method(method, starts=self.starts, noise_variance=white)
 
 
 def _fit(estimator: Any, data: TrainingSet, output: int = 0) -> Any:
@@ -126,7 +114,7 @@ class SincSig(_Regression):
     options = ("noise",)
     starts = 2
 
-    def _run(self, cell: str, estimator: Any, split: int) -> Record:
+    def run(self, cell: str, estimator: Any, split: int) -> Record:
         """Train and test on one training set."""
         first, _, second = cell.partition("/")
         rng = np.random.default_rng([split, self.cells.index(cell)])
@@ -182,7 +170,7 @@ class CartPole(_Regression):
     options = ("plot",)
     starts = 1
 
-    def _run(self, cell: str, estimator: Any, split: int) -> Record:
+    def run(self, cell: str, estimator: Any, split: int) -> Record:
         """Train on one output at a time."""
         data = draw_cartpole(int(cell), np.random.default_rng([split, int(cell)]))
         x = np.random.default_rng([split, 0]).uniform(-_HALF_WIDTHS, _HALF_WIDTHS, (_NUM_TEST, 5))

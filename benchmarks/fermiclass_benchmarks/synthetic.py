@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fermiclass.nimgp.estimators.of_papers import authors_start, join_settings
 from fermiclass_benchmarks.benchmark import Benchmark, PaperTable, Problem
 from fermiclass_benchmarks.gp_draws import SETTINGS, LatentFunctions, bayes_probabilities, draw_problem
-from fermiclass_benchmarks.methods import authors_start, join_settings
 
 NOISES = ("0.1", "0.25", "0.5")
 NUM_TEST = 1000
@@ -77,6 +77,7 @@ class Synthetic(Benchmark):
             "Tables 15 and 16": PaperTable(",".join(map(str, _MORE_CLASSES)), slow=True),
         }
     )
+    classes = MappingProxyType({str(data_set): data_set.num_classes for data_set in _DATA_SETS})
     # Length-scales start near the true ones, as in the authors' code: from long ones, training is slow.
     fast = MappingProxyType(
         {

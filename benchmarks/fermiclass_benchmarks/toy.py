@@ -46,6 +46,7 @@ class Toy(Benchmark):
     num_splits = 10
     tables = MappingProxyType({"Table 1": PaperTable()})
     options = ("plot", *METHOD_OPTIONS)
+    classes = MappingProxyType({"toy": 3})
 
     def problem(self, cell: str, split: int) -> Problem:
         """Draw the rows of a split, with the probabilities of the Bayes classifier."""

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import BenchmarkError
 from fermiclass.io import FloatArray
+from fermiclass.nimgp.estimators.of_papers import authors_start
 from fermiclass_benchmarks.benchmark import Benchmark, PaperTable, Problem
-from fermiclass_benchmarks.methods import METHOD_OPTIONS, authors_start
+from fermiclass_benchmarks.methods import METHOD_OPTIONS
 
 NOISE = ("0", "0.1", "0.25", "0.5")
 
@@ -31,11 +32,13 @@ _OPENML: Mapping[str, str] = MappingProxyType(
     {"glass": "glass", "new-thyroid": "thyroid-new", "vehicle": "vehicle", "wine": "wine"}
 )
 
-_INPUT_DIM = {"glass": 9, "new-thyroid": 5, "satellite": 36, "svmguide2": 20, "vehicle": 18, "vowel": 10} | {
-    "waveform": 21,
-    "wine": 13,
+#: Numbers of inputs and of classes.
+_SIZES = {"glass": (9, 6), "new-thyroid": (5, 3), "satellite": (36, 6), "svmguide2": (20, 3), "vehicle": (18, 4)} | {
+    "vowel": (10, 6),
+    "waveform": (21, 3),
+    "wine": (13, 3),
 }
-_SMALL = ",".join(name for name in _INPUT_DIM if name != "satellite")
+_SMALL = ",".join(name for name in _SIZES if name != "satellite")
 
 
 class UCI(Benchmark):
@@ -45,16 +48,24 @@ class UCI(Benchmark):
     """
 
     name = "uci"
-    cells = tuple(f"{data_set}/{noise}" for data_set in _INPUT_DIM for noise in NOISE)
+    cells = tuple(f"{data_set}/{noise}" for data_set in _SIZES for noise in NOISE)
     num_splits = _NUM_SPLITS
     tables = MappingProxyType(
         {
             "Tables 5 and 6": PaperTable(_SMALL),
             "Tables 5 and 6, the authors' start": PaperTable(_SMALL, ("nimgp@authors",), optimisers=("paper",)),
+            "Tables 5 and 6, V = 0.1 kept": PaperTable(_SMALL, ("nimgp-fo@fixed",), optimisers=("paper",)),
+            **{
+                f"Tables 5 and 6, V = {V} kept": PaperTable(
+                    ",".join(f"{name}/{V}" for name in _SMALL.split(",")), (f"nimgp-fo@fixed-{V}",), False, ("paper",)
+                )
+                for V in NOISE[2:]
+            },
             "Tables 5 and 6, satellite": PaperTable("satellite", slow=True),
         }
     )
     options = ("data", "openml", "noise", *METHOD_OPTIONS)
+    classes = MappingProxyType({data_set: classes for data_set, (_, classes) in _SIZES.items()})
 
     def problem(self, cell: str, split: int) -> Problem:
         """Return a split of a cell; X_var is zero. Raises BenchmarkError when the data cannot be read or fetched."""
@@ -71,7 +82,7 @@ class UCI(Benchmark):
 
         NIMGP starts with half the noise: from nearly none it learns no noise, and stays above table 5 on glass.
         """
-        input_dim = _INPUT_DIM[cell.partition("/")[0]]
+        input_dim = _SIZES[cell.partition("/")[0]][0]
         start = authors_start(input_dim) | {"inputs": {"units": "noise", "spread": 0.5}}
         return {"epochs": 1000, "learning_rate": 1e-3, "noise": "per-feature", **start}
 

@@ -19,8 +19,22 @@ FIGURES = {"confusion", "settings", *_MEANS, *(f"{name}_se" for name in _MEANS)}
 def documented():
     """The commands of the documents, without the name of the command."""
     notes = REPOSITORY / "docs" / "development"
-    text = "".join((notes / name).read_text() for name in ("paper-tables.md", "main-paper.md", "training.md"))
+    text = "".join((notes / name).read_text() for name in (*notes.glob("*paper*.md"), "training.md"))
     return re.findall(r"^    fermiclass benchmark (.*)$", text.replace("\\\n", " "), re.MULTILINE)
+
+
+@pytest.fixture
+def planned(monkeypatch):
+    """The estimators of a command, which does no work."""
+    estimators = []
+
+    def plan(benchmark, of_cells, num_splits, **_):
+        estimators.extend(of_cells.values())
+        raise BenchmarkError("no work")
+
+    monkeypatch.setattr(harness, "run", plan)
+    monkeypatch.setattr(Benchmark, "check_data", lambda self, cells: None)
+    return estimators
 
 
 @pytest.fixture
@@ -96,7 +110,7 @@ def test_our_methods(tmp_path, data):
         (("nothing",), "Invalid value for .*'nothing' is not one of"),
         (("toy", "--methods", "magic"), "the method 'magic' is unknown: choose among mgp, nimgp"),
         (("toy", "--methods", "mgp,svm,mgp"), "'mgp' is named more than once"),
-        (("flights", "--noise", "0.1"), "the benchmark 'flights' has no option --noise"),
+        (("toy", "--noise", "0.1"), "the benchmark 'toy' has no option --noise"),
         (("cartpole", "--paper", "--per-round", "2"), "the benchmark 'cartpole' has no option --paper, --per-round"),
         (("toy", "--kernel", "se+rbf"), r"Invalid value for '--kernel': 'se\+rbf' is not a sum of some of se, linear"),
         (("synthetic", "--plot", "a.png"), "the benchmark 'synthetic' has no option --plot"),
@@ -115,17 +129,18 @@ def test_bad_arguments(tmp_path, arguments, message):
     refuses(tmp_path, message, "benchmark", *arguments)
 
 
+@pytest.mark.parametrize(
+    ("command", "is_paper"), [("astro454", True), ("astro454 --fast", False), ("toy", False), ("toy --paper", True)]
+)
+def test_which_optimiser_a_command_has(planned, data, command, is_paper):
+    run("benchmark", *command.split(), "--methods", "nimgp", *(("--data", data) if "astro" in command else ()))
+    (estimator,) = planned
+    assert (estimator.batch_size is not None, estimator.training["decay"]) == (is_paper, not is_paper)
+
+
 @pytest.mark.parametrize("command", documented(), ids=lambda command: command[:60])
-def test_documented_commands_are_understood(monkeypatch, tmp_path, command):
+def test_documented_commands_are_understood(planned, tmp_path, command):
     """Up to the work: options, data sets, methods and settings."""
-    planned = []
-
-    def plan(benchmark, estimators, num_splits, **_):
-        planned.extend(estimators.values())
-        raise BenchmarkError("no work")
-
-    monkeypatch.setattr(harness, "run", plan)
-    monkeypatch.setattr(Benchmark, "check_data", lambda self, cells: None)
     (tmp_path / "docs" / "figures").mkdir(parents=True)
     (tmp_path / "FOLDER").mkdir()
     run("benchmark", *shlex.split(command), "--quiet", cwd=tmp_path)

@@ -32,8 +32,8 @@ def path(tmp_path):
 @pytest.fixture
 def seen(monkeypatch):
     """What had to be done."""
-    run_splits, done = harness.run_splits, []
-    monkeypatch.setattr(harness, "run_splits", lambda work: done.append((work.cell, *work.splits)) or run_splits(work))
+    run_split, done = harness.run_split, []
+    monkeypatch.setattr(harness, "run_split", lambda work: done.append((work.cell, work.split)) or run_split(work))
     return done
 
 
@@ -79,7 +79,7 @@ def test_fewer_splits_and_methods_than_the_file_has(path, expected):
 
 
 def test_an_interrupted_run_goes_on(path, expected, seen, monkeypatch):
-    spy = harness.run_splits
+    spy = harness.run_split
 
     def interrupted(work):
         if len(seen) == 7:
@@ -87,7 +87,7 @@ def test_an_interrupted_run_goes_on(path, expected, seen, monkeypatch):
         return spy(work)
 
     with monkeypatch.context() as patched:
-        patched.setattr(harness, "run_splits", interrupted)
+        patched.setattr(harness, "run_split", interrupted)
         with pytest.raises(KeyboardInterrupt):
             go(path)
     seen.clear()

@@ -7,11 +7,12 @@ import pytest
 from fermiclass.errors import BenchmarkError
 from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+from fermiclass.nimgp.estimators.of_papers import join_settings
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 from fermiclass.nimgp.names import FULL_BATCH, LIKELIHOODS, PAPER_ESTIMATOR
 from fermiclass.nimgp.settings import Settings
 from fermiclass_benchmarks import methods
-from fermiclass_benchmarks.methods import MethodOptions, join_settings, make_estimator
+from fermiclass_benchmarks.methods import MethodOptions, make_estimator
 
 
 def made(name, settings=None, **options):

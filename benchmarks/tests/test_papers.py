@@ -40,8 +40,8 @@ def made(monkeypatch):
     monkeypatch.setattr(papers, "BENCHMARKS", benchmarks)
     monkeypatch.setattr(papers, "PAPERS", {"main": benchmarks, "none": ("missing", "next")})
     monkeypatch.setattr(papers, "make_benchmark", lambda name, **_: benchmarks[name])
-    work, done = harness.run_splits, []
-    monkeypatch.setattr(harness, "run_splits", lambda one: done.append(one) or work(one))
+    work, done = harness.run_split, []
+    monkeypatch.setattr(harness, "run_split", lambda one: done.append(one) or work(one))
     return done
 
 
@@ -54,11 +54,17 @@ def test_each_cell_once_with_either_optimiser(made, tmp_path):
     titles, (error,) = go(tmp_path)
     assert [title.partition(",")[0] for title in titles] == ["Table 1", "Table 1", "Table 2"]
     assert isinstance(error, BenchmarkError)
-    done = [(work.cell, work.method, work.estimator.p, *work.splits) for work in made]
+    done = [(work.cell, work.method, work.estimator.p, work.split) for work in made]
     assert len(set(done)) == len(done) == 20 * (2 * 2 * 2 + 1)  # the slow table adds hard/0, once
     made.clear()
     assert go(tmp_path)[0] == titles
     assert made == []
+
+
+def test_a_quick_run_says_what_it_leaves_out(made, tmp_path):
+    titles, left_out = go(tmp_path, quick=True)
+    assert titles == ["Table 1, the project's optimiser"]
+    assert [str(error).partition(",")[0] for error in left_out] == ["no data for easy/0", "Table 2"]
 
 
 def test_other_files_and_torn_lines_are_passed_over(made, tmp_path):

@@ -57,12 +57,27 @@ def test_rows_that_do_not_fit(tmp_path):
         UCI(tmp_path).problem("glass/0", 0)
 
 
+def test_a_fixed_noise_is_given_and_not_learned(benchmark):
+    """It is as if every input had it as its variance: the MGP, which knows no noise, is what it is without."""
+    names = ("mgp@step-fixed", "mgp@fixed", "nimgp-fo@fixed")
+    made = [benchmark.estimator("wine/0.1", name, MethodOptions(paper=True, steps=20)) for name in names]
+    made = [estimator.set_params(learning_rate=0.05) for estimator in made]
+    plain, mgp, fixed = (benchmark.run("wine/0.1", estimator, 0) for estimator in made)
+    assert mgp["nll"] == pytest.approx(plain["nll"])
+    problem = benchmark.problem("wine/0.1", 0)
+    V, v = (np.full_like(X, 0.1) for X in (problem.X, problem.X_test))
+    p = made[2].fit(problem.X, problem.y, X_var=V).predict_proba(problem.X_test, X_var=v)
+    assert fixed["nll"] == pytest.approx(-np.mean(np.log(p[np.arange(len(p)), problem.y_test])))
+    assert fixed["nll"] != pytest.approx(plain["nll"], abs=1e-3)
+    assert "noise" not in fixed
+
+
 @pytest.mark.parametrize("method", UCI.methods)
 def test_the_papers_protocol_starts_near_the_paper(benchmark, method):
     """After a fiftieth of its epochs, with larger steps: no noise that is wider than the data."""
     estimator = benchmark.estimator("svmguide2/0", method, MethodOptions(paper=True))
     estimator.set_params(epochs=20, learning_rate=0.01)
-    (record,) = benchmark.run("svmguide2/0", estimator, [0])
+    record = benchmark.run("svmguide2/0", estimator, 0)
     assert max(record.get("noise", [0.0])) < 0.3
     assert record["error"] == pytest.approx(benchmark.published["svmguide2/0", method]["error"], abs=0.15)
 

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
+from fermiclass.brought.sources import CatalogLike, catalog_of
 from fermiclass.catalog import UNCERTAIN_CLASSES, Catalog, ClassGrouping
 from fermiclass.catalog.catalog import LATITUDE_EDGE
-from fermiclass.errors import ClassError, require
+from fermiclass.errors import ClassError
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.io import FloatArray
 from fermiclass.labelling.associations import REFERENCE_RANGE
@@ -69,7 +70,7 @@ class Census:
 
 
 def take_census(
-    catalog: Catalog,
+    catalog: CatalogLike,
     estimator: NIMGPClassifier | None = None,
     *,
     recipe: Recipe | None = None,
@@ -90,7 +91,7 @@ def take_census(
     Parameters
     ----------
     catalog
-        The catalogue, to learn from and to count.
+        The catalogue, to learn from and to count, or its file.
     estimator, recipe, features, classes
         As for :func:`fermiclass.train`.
     groups
@@ -105,7 +106,7 @@ def take_census(
     ClassError, FeatureError
         As :func:`fermiclass.labelling.training.train` does.
     """
-    require(Catalog, catalog=catalog)
+    catalog = catalog_of(catalog)
     rng = np.random.default_rng(seed)
     recipe = Recipe.of(recipe, estimator, features=features, classes=classes)
     is_target = catalog.is_target(catalog.grouping(recipe.classes))

@@ -1,10 +1,11 @@
-"""Comparison of labels with another list: matches, agreement by class, ranks, and the surest disagreements."""
+"""Comparison of labels with another list: matches, agreement, ranks, the surest disagreements, and what is gone."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,18 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score, roc_curve
 
+from fermiclass.brought.joining import list_of, same_sources
 from fermiclass.brought.other_list import OtherList, Pairs, names_of
-from fermiclass.catalog import CLASS_TREE
+from fermiclass.brought.sources import CatalogLike, catalog_of
+from fermiclass.catalog import CLASS_TREE, Catalog
+from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.io import FloatArray
-from fermiclass.labelling.labels import Labels
+from fermiclass.labelling.labels import Labels, labels_of
+
+#: What can become of a source of another list that has no label: it has a class now, its place is that of a source
+#: that another row is, or that has neither class nor label; or nothing is there.
+FATES = ("class", "another", "gone")
 
 _LEAST = 1e-5  #: Least probability in the surprise −ln P, so that nothing is infinitely surprising.
 
@@ -34,10 +42,12 @@ class Comparison:
 
     #: A row for each of the n sources in both lists, the most interesting disagreement first: ``Source_Name``,
     #: position, ``STATUS``, ``PRED_CLASS``, ``P_MAX``, ``OTHER_NAME``, ``SEPARATION``, and as far as the other list has
-    #: them ``OTHER_CLASS``, ``P_OTHER_CLASS``, ``SURPRISE``, ``OTHER_P``, ``DIFFERENCE``.
+    #: them ``OTHER_CLASS``, ``P_OTHER_CLASS``, ``SURPRISE``, ``OTHER_P``, ``DIFFERENCE``; of labels of the same classes
+    #: ``MOVE``, ``½ Σ |ΔP|``, by which these are in order.
     table: Table
-    #: Number of ``labels``, ``others`` (rows of the other list), ``by_name``, ``by_position``, ``unmatched``;
-    #: and ``no_news``: bcu that the other list takes for an AGN without a type. They have no OTHER_CLASS.
+    #: Number of ``labels``, ``others`` (rows of the other list), ``by_name``, ``by_position``, ``unmatched``,
+    #: ``new`` (labels of sources that the other list does not have); and ``no_news``: bcu that the other list takes for
+    #: an AGN without a type. They have no OTHER_CLASS.
     numbers: Mapping[str, int]
     #: Which rows of the table disagree, ``(n,)``: PRED_CLASS is no such class, or the probabilities differ.
     disagrees: NDArray[np.bool_]
@@ -50,23 +60,91 @@ class Comparison:
     #: Where the other list is a truth, for each set of classes that it tells: false and true positive rates, area, and
     #: numbers.
     roc: Mapping[str, Mapping[str, Any]]
+    #: The rows of the other list without a label: ``OTHER_NAME``, and by the catalogue the ``FATE``, one of
+    #: :data:`FATES`, with name, ``CLASS1`` and ``ASSOC1`` of the source there.
+    rest: Table
+
+    def sentences(self, most: int = 5) -> Iterator[str]:
+        """Yield sentences on the sources in both lists, and on what became of those without a label."""
+        n, rest = self.numbers, self.rest
+        yield (
+            f"{n['by_name'] + n['by_position']} sources are in both lists ({n['by_name']} by name, {n['by_position']} "
+            f"by position); {n['unmatched']} of {n['others']} in the other list have no label."
+        )
+        if "MOVE" in self.table.colnames:
+            yield f"{n['new']} of {n['labels']} sources are new; {self.disagrees.sum()} have another class."
+        if len(rest) and "FATE" not in rest.colnames:
+            yield "The catalogue of the labels says whether these have a class now: --catalog FILE."
+            return
+        said = {
+            "class": "with a class now",
+            "another": "at the place of another source",
+            "gone": "gone",
+        }
+        for fate, words in said.items():
+            names = []
+            for row in rest[np.asarray(rest["FATE"]) == fate] if len(rest) else ():
+                here = [
+                    str(row[name]) for name in ("Source_Name", "CLASS1", "ASSOC1") if name in row.colnames and row[name]
+                ]
+                names.append(str(row["OTHER_NAME"]) + f" ({', '.join(dict.fromkeys(here))})" * bool(here))
+            if names:
+                yield f"{len(names)} {words}: {', '.join(names[:most])}{', ...' if len(names) > most else '.'}"
 
 
-def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bool = False) -> Comparison:
-    """Compare a label table with another list of sources, where both have them.
+def compare(
+    labels: Table | str | PathLike[str],
+    other: Any,
+    *,
+    of: str | None = None,
+    truth: bool = False,
+    catalog: CatalogLike | None = None,
+    **columns: Any,
+) -> Comparison:
+    """Compare a label table with another list of sources.
 
-    `of` is the class that the other list's probability is of, or group of classes, such as ``'pulsar'``; without a
-    class and a probability, the class of all its sources. With `truth`, P_<class> is tested against the other list. A
-    source that disagrees comes the earlier, the less probable its other class is here; without classes, the more the
-    probabilities differ.
+    Parameters
+    ----------
+    labels
+        A label table, or its file.
+    other
+        The other list: a file, table, frame or dictionary with names or positions, or names alone. With labels of
+        another catalogue the comparison says what has changed.
+    of
+        The class that the other list's probability is of, or group of classes, such as ``'pulsar'``; without a class
+        and a probability, the class of all its sources.
+    truth
+        Whether P_<class> is tested against the other list.
+    catalog
+        The catalogue that says what became of sources without a label: the one that was labelled.
+    columns
+        Columns of the other list where they have unusual names: name, ra, dec, class_column and probability; and radius
+        in degrees, the largest separation of sources without a common name.
 
-    Raises CatalogError when no source is in both lists, ClassError when no class of the other list is known here, and
-    SelectionError when it is not said what is to be compared.
+    Returns
+    -------
+    Comparison
+        A source that disagrees comes the earlier, the less probable its other class is here; without classes, the more
+        the probabilities differ.
+
+    Raises
+    ------
+    CatalogError
+        When no source is in both lists.
+    ClassError
+        When no class of the other list is known here.
+    SelectionError
+        When it is not said of which class probabilities are, or what is true.
     """
-    about = Labels(labels)
+    labels, catalog = labels_of(labels), None if catalog is None else catalog_of(catalog)
+    about, other = Labels(labels), list_of(other, **columns)
+    inside = np.array([position_in_name(name) or (np.nan,) * 3 for name in other.names.tolist()]).reshape(-1, 3)
+    unplaced = ~np.isfinite(other.ra + other.dec)
+    placed = (np.where(unplaced, inside[:, k], given) for k, given in enumerate((other.ra, other.dec)))
+    other = replace(other, **dict(zip(("ra", "dec"), placed, strict=True)))
     classes = about.classes
     of_classes, column = ((), "") if of is None else about.wanted(of)
-    if of is None and (other.probability is not None or other.classes is None):
+    if of is None and (other.probability is not None or (truth and other.classes is None)):
         raise SelectionError(
             "it is not known what class the other list is of: give the class of its probabilities, or of all its "
             f"sources (--of), one of {', '.join(classes)}; or its column of classes (--class-column)"
@@ -103,22 +181,52 @@ def compare(labels: Table, other: OtherList, *, of: str | None = None, truth: bo
                 f"no class of the other list is known: it has {', '.join(list(unknown)[:5]) or 'empty ones only'}, the "
                 f"labels have {', '.join(classes)}. Give the right column (--class-column)."
             )
-    elif other.probability is None:
-        meant = {str(of): [classes.index(name) for name in of_classes]}
+    elif other.probability is None and of is not None:
+        meant = {of: [classes.index(name) for name in of_classes]}
     agreement, confusion, disagrees = _agree(table, said, meant, labels[mine], classes)
     ranks = None
     if of is not None and other.probability is not None:
         ranks = _ranks(table, other.probability[theirs], np.asarray(labels[column], float)[mine])
         disagrees |= np.abs(np.asarray(table["DIFFERENCE"])) > 0
     roc = dict(_rocs(labels, classes, mine, said, meant, single=other.classes is None)) if truth else {}
-    score = np.asarray(table["SURPRISE" if "SURPRISE" in table.colnames else "DIFFERENCE"])
+    _add_moves(table, labels[mine], other.table, theirs, classes)
+    column = next((name for name in ("MOVE", "SURPRISE", "DIFFERENCE") if name in table.colnames), "P_MAX")
+    score = np.asarray(table[column])
     order = np.lexsort((np.asarray(table["Source_Name"]), -np.nan_to_num(np.abs(score), nan=-1.0)))
     numbers = {
         "labels": len(labels), "others": len(other), "by_name": int(pairs.by_name.sum()),
         "by_position": int(np.sum(~pairs.by_name)), "unmatched": len(other) - len(np.unique(theirs)),
-        "no_news": int(no_news.sum()),
+        "new": len(labels) - len(mine), "no_news": int(no_news.sum()),
     }  # fmt: skip
-    return Comparison(table[order], numbers, disagrees[order], agreement, confusion, unknown, ranks, roc)
+    rest = _fates(replace(other, table=None), np.setdiff1d(np.arange(len(other)), theirs), labels, catalog)
+    return Comparison(table[order], numbers, disagrees[order], agreement, confusion, unknown, ranks, roc, rest)
+
+
+def _add_moves(table: Table, now: Table, before: Table | None, theirs: NDArray[np.intp], classes: list[str]) -> None:
+    """Add MOVE to the table, if the other list has the same probabilities as labels."""
+    names = [f"P_{name}" for name in classes]
+    if before is not None and {*names, *(f"Unc_{name}" for name in names)} <= {*before.colnames}:
+        P, Q = (np.array([np.asarray(each[name], float) for name in names]) for each in (now, before[theirs]))
+        about = "Half the sum of the differences of the probabilities"
+        table["MOVE"] = Column(0.5 * np.abs(P - Q).sum(axis=0), description=about, meta={"ucd": "stat.value"})
+
+
+def _fates(other: OtherList, rows: NDArray[np.intp], labels: Table, catalog: Catalog | None) -> Table:
+    """Return rows of the other list that no label is of, with what became of them by the catalogue, if it is given."""
+    rest = Table({"OTHER_NAME": Column(other.names[rows], description="Name in the other list")})
+    if catalog is not None:
+        source = np.full(len(other), -1)
+        for mine, theirs in zip(*same_sources(catalog.table, other), strict=True):
+            best = source[theirs]
+            source[theirs] = mine if best < 0 or not catalog.classes[best] else best
+        found, taken = source[rows], np.unique(same_sources(labels, other)[1])
+        has_class = (found >= 0) & (catalog.classes[found] != "")
+        fates = np.where(has_class, FATES[0], np.where((found >= 0) | np.isin(rows, taken), FATES[1], FATES[2]))
+        rest["FATE"] = Column(fates, description="What became of it")
+        for name in ("Source_Name", "CLASS1", "ASSOC1"):
+            if name in catalog.table.colnames:
+                rest[name] = Column(np.where(found >= 0, np.asarray(catalog.table[name], str)[found], ""))
+    return rest
 
 
 def _nearest(labels: Table, other: OtherList) -> Pairs:

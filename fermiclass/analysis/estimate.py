@@ -14,9 +14,10 @@ from sklearn.model_selection import KFold, cross_val_predict
 
 from fermiclass._version import __version__
 from fermiclass.brought.joining import JOINED
+from fermiclass.brought.sources import CatalogLike, catalog_of
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.releases import CatalogWarning
-from fermiclass.errors import CatalogError, FeatureError, require
+from fermiclass.errors import CatalogError, FeatureError
 from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
 from fermiclass.features.definitions import raw_feature
 from fermiclass.features.inputs import Reading
@@ -53,10 +54,10 @@ class Estimates:
 
 
 def estimate(
-    catalog: Catalog,
+    catalog: CatalogLike,
     column: str,
     *,
-    later: Catalog | None = None,
+    later: CatalogLike | None = None,
     features: str = DEFAULT_FEATURE_SET,
     targets: str = "uncertain",
     estimator: NIMGPRegressor | None = None,
@@ -103,7 +104,7 @@ def estimate(
     FeatureError
         When a feature is made of the number.
     """
-    require(Catalog, catalog=catalog, later=catalog if later is None else later)
+    catalog, later = catalog_of(catalog), None if later is None else catalog_of(later, "later")
     number, table = _measure(catalog, column), extract_features(catalog, features)
     unknown = np.isnan(number.value)
     asked = np.flatnonzero(catalog.is_target(catalog.grouping(None), targets) & unknown)

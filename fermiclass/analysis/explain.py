@@ -1,10 +1,11 @@
-"""Explanation of the probabilities of one source."""
+"""Explanation of the probabilities of sources, one by one."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,16 +13,19 @@ from astropy.table import Row, Table
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from fermiclass.brought.sources import CatalogLike, catalog_of
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.source_names import find_source
 from fermiclass.catalog.time_bins import in_bins_of
-from fermiclass.errors import CatalogError, require
+from fermiclass.errors import CatalogError
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.features.definitions import FEATURES
 from fermiclass.io import FloatArray
 from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.labels import second_association
-from fermiclass.labelling.recipe import Recipe
+from fermiclass.labelling.prediction_columns import add_column
+from fermiclass.labelling.recipe import EVIDENCE, Recipe
+from fermiclass.labelling.training import retrain
 
 if TYPE_CHECKING:
     from fermiclass.labelling.class_priors import GroupPriors
@@ -46,7 +50,11 @@ _COLUMNS = {
 
 _KINDS = {column: kind for kind, columns in _COLUMNS.items() for column in columns}
 
-CLASS2_KIND = "CLASS2"  #: The evidence of CLASS2, as one more kind of features.
+WHY = "WHY"  #: The column of :func:`add_reasons`.
+
+_Population = tuple[FloatArray, FloatArray]
+
+EVIDENCE_KINDS = dict(zip(EVIDENCE, ("CLASS2", "claimed blazar"), strict=True))  #: Evidence as kinds of features.
 
 _LEAST_PROBABILITY = 1e-12  # rounding makes smaller ones meaningless
 _DECONVOLUTION_STEPS = 30  # from the observed to the noiseless covariance; with 100 it differs by a few percent
@@ -101,10 +109,12 @@ class Explanation:
 
     @property
     def catalogued(self) -> tuple[str, ...]:
-        """What the catalogue says of it: class and name of the counterpart, and the second association, if any."""
+        """What lists say of it: class and name of the counterpart, the second association and the claim, if any."""
         known = [str(self.label[name]) for name in ("CLASS1", "ASSOC1") if name in self.label.colnames]
         second = second_association(self.label)
-        return (", ".join(filter(None, known)) or "unassociated", *[f"second association {second}"] * bool(second))
+        claim = str(self.label["CLAIM"]).strip() if "CLAIM" in self.label.colnames else ""
+        more = [*[f"second association {second}"] * bool(second), *[f"claimed blazar {claim}"] * bool(claim)]
+        return (", ".join(filter(None, known)) or "unassociated", *more)
 
     @property
     def best(self) -> int:
@@ -145,6 +155,16 @@ class Explanation:
         likely = np.argsort(-self.probabilities, kind="stable")[:2], self.probabilities >= LEAST_CONSIDERED
         return np.unique(np.concatenate([likely[0], np.flatnonzero(likely[1]), self.first]))
 
+    def why(self, name: str = "") -> str:
+        """Return the kinds of features that move the log-odds of a class or group, the most important first.
+
+        The class or group is that of `names` with this name, or else the most probable class. An example is
+        ``spectral shape +5.8; variability +0.5``.
+        """
+        k = self.names.index(name) if name in self.names else self.best
+        moved = sorted(((effects[k], kind) for kind, effects in self.kinds.items()), key=lambda each: -abs(each[0]))
+        return "; ".join(f"{kind} {effect:+.1f}" for effect, kind in moved if abs(effect) >= 0.1)
+
     def _log_odds(self, probabilities: FloatArray) -> FloatArray:
         """Return ``ln Σ P_in − ln Σ P_out``, which is exact where the sum inside is nearly 1."""
         p = np.maximum(probabilities, _LEAST_PROBABILITY)
@@ -157,16 +177,16 @@ class Explanation:
 
 
 def explain(
-    model: CatalogModel,
-    catalog: Catalog,
+    model: CatalogModel | Table | str | PathLike[str],
+    catalog: CatalogLike,
     name: str | int,
     *,
-    train_on: Catalog | None = None,
+    train_on: CatalogLike | None = None,
     class_priors: str | GroupPriors | None = None,
-    class2: bool | None = None,
+    evidence: str | None = None,
     neighbours: int = 5,
 ) -> Explanation:
-    """Explain the probabilities that a model gives one source.
+    """Explain the probabilities that a model gives one source; :func:`explain_all` is quicker for several.
 
     The effect of a feature is the difference to a second prediction without it. In the second prediction, x̃_j ± √V_jj
     is replaced by the value expected from the source's other features, for no particular class,
@@ -185,14 +205,14 @@ def explain(
     Parameters
     ----------
     model
-        A trained model.
+        A trained model; or a label table or its file, whose model is trained again.
     catalog
-        The catalogue with the source.
+        The catalogue with the source, or its file.
     name
         One of the source's names; see :func:`fermiclass.catalog.source_names.find_source`. Or its row, from 0.
     train_on
         The training catalogue of the model; by default `catalog`.
-    class_priors, class2
+    class_priors, evidence
         As for :meth:`fermiclass.labelling.catalog_model.CatalogModel.label`.
     neighbours
         Number of nearest training sources to return.
@@ -211,35 +231,73 @@ def explain(
     ClassError
         When the class priors are unknown, or do not fit the model's classes.
     """
-    require(CatalogModel, model=model)
-    require(Catalog, catalog=catalog, train_on=catalog if train_on is None else train_on)
-    row = find_source(catalog, name) if isinstance(name, str) else name
-    training_catalog = catalog if train_on is None else train_on
+    several = explain_all(
+        model, catalog, [name], train_on=train_on, class_priors=class_priors, evidence=evidence, neighbours=neighbours
+    )
+    return several[0]
+
+
+def explain_all(
+    model: CatalogModel | Table | str | PathLike[str],
+    catalog: CatalogLike,
+    names: Sequence[str | int],
+    *,
+    train_on: CatalogLike | None = None,
+    class_priors: str | GroupPriors | None = None,
+    evidence: str | None = None,
+    neighbours: int = 5,
+) -> list[Explanation]:
+    """Return the explanation of each of several sources, given by `names` or rows; all else as for :func:`explain`."""
+    catalog = catalog_of(catalog)
+    training_catalog = catalog if train_on is None else catalog_of(train_on, "train_on")
+    rows = [find_source(catalog, name) if isinstance(name, str) else name for name in names]
+    if not isinstance(model, CatalogModel):
+        model = retrain(model, training_catalog)
     training = _training_sources(model, training_catalog)
-    source = in_bins_of(catalog[[row]], training_catalog.release.name, training_catalog)
-    recipe = Recipe.of(model.recipe, class_priors=class_priors, class2=class2)
-    label = model.label(source, "all", class_priors=recipe.class_priors, class2=recipe.class2)[0]
+    recipe = Recipe.of(model.recipe, class_priors=class_priors, evidence=evidence)
+    population = _population(model, training)
+    found = []
+    for row in rows:
+        source = in_bins_of(catalog[[row]], training_catalog.release.name, training_catalog)
+        near = _nearest(model, training, training_catalog, model.features_of(source), neighbours)
+        found.append(_explained(model, source, recipe, training, population, near))
+    return found
+
+
+def add_reasons(targets: Table, explained: Sequence[Explanation]) -> None:
+    """Add the column WHY to a follow-up list: what moves the probability that ranks it, of each of its sources."""
+    wanted = str(targets.meta.get("rankedby", "")).partition(" ")[0].removeprefix("Sum_").removeprefix("P_")
+    about = "What moves the log-odds of the class, ln(P / (1 - P)), the most important first"
+    add_column(targets, WHY, np.array([each.why(wanted) for each in explained], str), about, "meta.note")
+
+
+def _explained(
+    model: CatalogModel, source: Catalog, recipe: Recipe, training: FeatureTable, population: _Population, near: Table
+) -> Explanation:
+    """Return the explanation of a catalogue of one source, by a recipe; `near` are its nearest training sources."""
+    label = model.label(source, "all", class_priors=recipe.class_priors, evidence=recipe.evidence)[0]
     table = model.features_of(source)
     x, x_var = table.X[0], table.X_var[0]
     D = len(x)
     kinds = feature_kinds(model.features)
-    expectation = _expectation(model, training, x, x_var)
+    expectation = _expectation(model, population, x, x_var)
 
     # Rows: the source, the source without error bars, the source with each feature, or each kind, replaced in turn, and
-    # the source without the evidence of CLASS2, which counts as one more kind where there is any.
+    # the source without the evidence of CLASS2, or of claims, which count as one more kind where there is any.
     replaced = [[j] for j in range(D)] + list(kinds.values())
     X, X_var, unknown = (np.tile(each, (2 + len(replaced), 1)) for each in (x, x_var, table.imputed_value[0]))
     X_var[1] = 0.0
     for row_of_X, members in enumerate(replaced, start=2):
         X[row_of_X, members], X_var[row_of_X, members] = expectation(members)
         unknown[row_of_X, members] = False
-    ratio = model.ratios(source, recipe.class_priors, recipe.class2)
+    ratio = model.ratios(source, recipe.class_priors, recipe.evidence)
     ratios = None if ratio is None else np.repeat(ratio, len(X), axis=0)
-    if ratios is not None and recipe.class2 and str(label["STATUS"]) == "unassociated" and model.second.chance:
-        without = model.ratios(source, recipe.class_priors, class2=False)
-        ratios = np.vstack([ratios, np.ones_like(ratio) if without is None else without])
-        X, X_var, unknown = (np.vstack([each, each[0]]) for each in (X, X_var, unknown))
-        kinds = {**kinds, CLASS2_KIND: []}
+    for name, there in zip(EVIDENCE, (model.second, model.claims), strict=True):
+        if ratios is not None and name in recipe.evidence and str(label["STATUS"]) == "unassociated" and there:
+            without = model.ratios(source, recipe.class_priors, recipe.evidence.replace(name, ""))
+            ratios = np.vstack([ratios, np.ones_like(ratio) if without is None else without])
+            X, X_var, unknown = (np.vstack([each, each[0]]) for each in (X, X_var, unknown))
+            kinds = {**kinds, EVIDENCE_KINDS[name]: []}
     rows = replace(table[np.zeros(len(X), dtype=int)], X=X, X_var=X_var, imputed_value=unknown)
     prediction = model.predict(rows, ratios=ratios)
     known = [str(name) for name in model.fitted.target.classes]
@@ -261,7 +319,7 @@ def explain(
         probabilities=probabilities[0],
         without_errors=probabilities[1],
         without_feature=probabilities[2 : 2 + D],
-        neighbours=_nearest(model, training, training_catalog, table, neighbours),
+        neighbours=near,
         trained_on=bool(np.any(np.all(x == training.X, axis=1) & (training.names == table.names[0]))),
         without_kind=dict(zip(kinds, probabilities[2 + D :], strict=True)),
         known=str(table.y[0]) if str(table.y[0]) in classes else "",
@@ -288,17 +346,22 @@ def _training_sources(model: CatalogModel, catalog: Catalog) -> FeatureTable:
     return table
 
 
-def _expectation(
-    model: CatalogModel, training: FeatureTable, x: FloatArray, x_var: FloatArray
-) -> Callable[[Sequence[int]], tuple[FloatArray, FloatArray]]:
-    """Return the function that gives e and s² of :func:`explain` for any features of a source, from all others."""
+def _population(model: CatalogModel, training: FeatureTable) -> _Population:
+    """Return mean ``(D,)`` and covariance ``(D, D)`` of the noiseless features, standardised."""
     from fermiclass.nimgp.inputs.prior import InputPrior
 
     centre, scale, _ = model.fitted.scaling
-    population = InputPrior.population(
-        (training.X - centre) / scale, training.X_var / scale**2, iterations=_DECONVOLUTION_STEPS
-    )
-    mean, covariance = population.mean[0], np.linalg.inv(population.precision[0])
+    X, X_var = (training.X - centre) / scale, training.X_var / scale**2
+    population = InputPrior.population(X, X_var, iterations=_DECONVOLUTION_STEPS)
+    return population.mean[0], np.linalg.inv(population.precision[0])
+
+
+def _expectation(
+    model: CatalogModel, population: _Population, x: FloatArray, x_var: FloatArray
+) -> Callable[[Sequence[int]], tuple[FloatArray, FloatArray]]:
+    """Return the function that gives e and s² of :func:`explain` for any features of a source, from all others."""
+    centre, scale, _ = model.fitted.scaling
+    mean, covariance = population
     offset, variance = (x - centre) / scale - mean, x_var / scale**2
 
     def expected(features: Sequence[int]) -> tuple[FloatArray, FloatArray]:

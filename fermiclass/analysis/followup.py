@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,13 +12,12 @@ from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.analysis.facts import PAST_SCORE, first_list_of, known_as, known_pulsars, past_candidates
-from fermiclass.brought.joining import same_sources
+from fermiclass.brought.joining import list_of, same_sources
 from fermiclass.brought.other_list import OtherList
-from fermiclass.brought.published import stranger
 from fermiclass.catalog import SOURCE_STATUSES
-from fermiclass.errors import CatalogError, SelectionError, require
-from fermiclass.io.target_lists import read_list, sexagesimal
-from fermiclass.labelling.labels import LABEL_FLAGS, LASTS, STATUS, Labels
+from fermiclass.errors import CatalogError, SelectionError
+from fermiclass.io.target_lists import sexagesimal
+from fermiclass.labelling.labels import LABEL_FLAGS, LASTS, STATUS, Labels, labels_of
 from fermiclass.labelling.prediction_columns import add_column
 
 #: Columns of the label table by criterion. Sources are ranked by the column, highest first.
@@ -80,7 +79,7 @@ class Constraint(NamedTuple):
 
 
 def followup(
-    labels: Table,
+    labels: Table | str | PathLike[str],
     *,
     by: str | None = None,
     want: str | None = None,
@@ -106,7 +105,7 @@ def followup(
     Parameters
     ----------
     labels
-        A label table, such as :func:`fermiclass.classify` returns.
+        A label table, such as :func:`fermiclass.classify` returns, or its file.
     by
         Criterion. ``'information'`` or ``'bald'``: information that a label of the source would give the model, the
         mutual information of label and latent functions. ``'entropy'``: uncertainty of the class. ``'noise'``:
@@ -177,6 +176,7 @@ def followup(
     CatalogError
         When a column is missing.
     """
+    labels = labels_of(labels)
     table = _unranked(labels)
     ranking = _ranking(table, by, want)
     if top is not None and top < 1:
@@ -253,9 +253,8 @@ class _Ranking(NamedTuple):
 
 def _unranked(labels: Table) -> Table:
     """Return a copy without what an earlier ranking has added. Raises CatalogError when a column is missing."""
-    require(Table, labels=labels)
     table = labels.copy()
-    for name in ("RANK", *ADDED, *_SAID):
+    for name in ("RANK", "WHY", *ADDED, *_SAID):
         table.meta.pop(name, None)
         if name in table.colnames:
             table.remove_column(name)
@@ -336,24 +335,10 @@ def _lists_of(given: Any) -> list[OtherList]:
     """Return the lists of sources that users give: one or several of files, tables and frames, or names."""
     several = list(given) if isinstance(given, list | tuple | set | np.ndarray) else [given]
     names = [item for item in several if isinstance(item, str) and not Path(item).is_file()]
-    lists = [_list_of(item) for item in several if not (isinstance(item, str) and item in names)]
+    lists = [list_of(item) for item in several if not (isinstance(item, str) and item in names)]
     if missing := [name for name in names if Path(name).suffix.lower() in (".txt", ".csv", ".fits", ".ecsv", ".vot")]:
         raise CatalogError(f"there is no file '{missing[0]}'. Check the name and the folder.")
-    return [*lists, *([OtherList.of(Table({"name": names}), "the names")] if names else [])]
-
-
-def _list_of(given: Any) -> OtherList:
-    if isinstance(given, OtherList):
-        return given
-    if isinstance(given, str | os.PathLike):
-        return OtherList.of(stranger(read_list(given), f"'{Path(given).name}'")[0], Path(given).name)
-    if isinstance(given, Mapping):
-        given = Table(dict(given))
-    if isinstance(given, Table) or hasattr(given, "set_axis"):  # a frame
-        return OtherList.of(stranger(given, "the list")[0])
-    raise SelectionError(
-        f"sources are given as {type(given).__name__}: give a file, a table or names (--exclude, --only)"
-    )
+    return [*lists, *([list_of(names)] if names else [])]
 
 
 def _without(table: Table, other: OtherList, labels: Table) -> tuple[Table, str]:
@@ -395,8 +380,10 @@ def _by_class(ranking: _Ranking) -> Iterator[Constraint]:
 
 def _by_place(ra: Range | None, dec: Range | None, abs_glat: Range | None) -> Iterator[Constraint]:
     if ra is not None:
-        west, east = (_number("ra", value, 0.0, 360.0) for value in ra)
-        both = np.logical_or if west > east else np.logical_and
+        west, east = (_number("ra", value, -360.0, 360.0) for value in ra)
+        around = west > east or west < 0.0 <= east  # 0 is inside
+        both = np.logical_or if around else np.logical_and
+        west, east = (value + 360.0 * (value < 0.0) for value in (west, east))
         yield Constraint(f"RA {west:g} to {east:g} deg", "RAJ2000", lambda x: np.asarray(both(x >= west, x <= east)))
     if dec is not None:
         south, north = _ordered("dec", dec, -90.0)
@@ -435,8 +422,9 @@ def _require(table: Table, column: str) -> None:
 
 
 def _number(name: str, value: float, least: float, most: float) -> float:
-    if not least <= value <= most:  # NaN is neither
-        raise SelectionError(f"{name}={value:g} is not valid: give a number from {least:g} to {most:g}")
+    if not (least <= value <= most and np.isfinite(value)):
+        within = f" from {least:g}" * bool(np.isfinite(least)) + f" to {most:g}" * bool(np.isfinite(most))
+        raise SelectionError(f"{name}={value:g} is not valid: give a number{within}")
     return float(value)
 
 

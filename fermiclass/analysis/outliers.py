@@ -12,7 +12,8 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from fermiclass._version import __version__
-from fermiclass.catalog import Catalog, ClassGrouping
+from fermiclass.brought.sources import CatalogLike, catalog_of
+from fermiclass.catalog import ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.features import FeatureTable
 from fermiclass.io import FloatArray
@@ -39,7 +40,7 @@ _GRID = 1000  # values of ρ
 
 
 def find_outliers(
-    catalog: Catalog,
+    catalog: CatalogLike,
     estimator: Estimator | None = None,
     *,
     recipe: Recipe | None = None,
@@ -67,7 +68,7 @@ def find_outliers(
     Parameters
     ----------
     catalog
-        The catalogue. Its sources of one class each are used, not those whose class stands for several.
+        The catalogue, or its file. Its sources of one class each are used, not those whose class stands for several.
     estimator
         An unfitted estimator that models wrong labels; by default that of the recipe. A
         :class:`fermiclass.RobustGPClassifier` can have up to :data:`MOST_FOR_EP` sources, and ignores weights of labels
@@ -105,6 +106,7 @@ def find_outliers(
     recipe = Recipe.of(
         recipe or default_recipe(), features=features, classes=classes, min_significance=min_significance
     )
+    catalog = catalog_of(catalog)
     checked = recipe.check(catalog)
     table = checked.of_one_class
     estimator = estimator or estimator_of(recipe)

@@ -12,19 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from astropy import units as u
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.brought.column_names import own_names
-from fermiclass.brought.other_list import OtherList, numbers_of, place_of
+from fermiclass.brought.object_columns import CHI2_95, LAT_NAME, ellipse, object_columns
+from fermiclass.brought.other_list import place_of
 from fermiclass.brought.published import stranger
 from fermiclass.catalog.classes import CLASS_TREE, UNCERTAIN_CLASSES
 from fermiclass.catalog.origin import digest
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
-from fermiclass.io.plain import texts
 from fermiclass.io.tables import read_table
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 
@@ -39,8 +37,7 @@ KINDS = tuple(CLASS_TREE)  #: The kinds of sources that may have counterparts in
 
 STATUSES = ("unassociated", *UNCERTAIN_CLASSES)  #: Sources for which counterparts can be sought.
 
-#: χ² of two coordinates that 95 % and 99.9 % of the true positions have at most.
-_CHI2_95, _CHI2_REACH = -2.0 * np.log(0.05), -2.0 * np.log(0.001)
+_CHI2_REACH = -2.0 * np.log(0.001)  # of two coordinates, that 99.9 % of the true positions have at most
 
 _NEIGHBOURS = 50  #: Objects from which the density around a source is counted, at least.
 
@@ -50,17 +47,15 @@ _EDGE = 4.0 / (3.0 * np.pi)
 
 #: Objects of one table, and those of two with exact positions, are one if they are closer than this, in degrees.
 _SAME, _SAME_IN_TWO = 0.1 / 3600.0, 5.0 / 3600.0
-_ERRORS = ("pos_err", "poserr", "pos_error", "radec_err", "e_pos", "unc_position", "position_error")
-_OBJECT_NAMES = ("name", "iauname", "2sxps", "counterpart", "assoc", "object", "source", "id")
-_IN_NAME = {"_arcsec": u.arcsec, "_arcmin": u.arcmin, "_deg": u.deg, "_mas": u.mas}
-_LAT_NAME = "FGL J"
 _FEW_INSIDE = 3.0  # objects in an ellipse; with fewer many ellipses have none
 _INSIDE = 0.98  # share of objects within the 95 % ellipses, from which on a table has no others
 _EDGE_95 = -np.log(0.05)  # −ln(1 − probability) of a real counterpart is exponential up to this
-_WITH_FLUX = 30  # objects with a flux, at least, for categories by flux
-_INFINITE = 1e6  # degrees, for an error without a limit
+_AT_THE_CENTRE = 1e-4  # u below which one of 3000 real counterparts is
+_MEAN_REAL = 0.5 - (1.0 / _EDGE_95 - 0.05 / 0.95)  # ½ less the mean u of real counterparts
+_TO_TELL_CHANCE = 300  # objects in ellipses
 _LARGEST = 3.0  # degrees: a larger error says nothing
 _TINY, _SKY = 1e-300, 129600.0 / np.pi  # deg² of the sky
+_OF_LATITUDE, _STEPS_OF_LATITUDE = 25, 400  # objects that tell the density at one, and steps of an integral
 
 
 class Surroundings(NamedTuple):
@@ -73,6 +68,7 @@ class Surroundings(NamedTuple):
     excess: FloatArray
     covered: NDArray[np.bool_]  #: (N,) whether the table covers the source.
     chance: FloatArray  #: (N,) candidates that the 95 % ellipse has by chance.
+    centred: int  #: Candidates at the very place of a source, which are in no pair: they are LAT sources.
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +95,9 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"<Candidates {self.source}: {len(self)} objects, covers {self.covers}, for {', '.join(self.kinds)}>"
 
     @classmethod
     def read(
@@ -155,13 +154,12 @@ class Candidates:
         equinox = str(table.meta.get("EQUINOX", table.meta.get("equinox", "2000"))).strip("J ")
         if not equinox.startswith("2000"):
             raise CatalogError(f"'{source}' has positions of equinox {equinox}. Give those of J2000.")
-        listed = OtherList.of(plain, source, name=_own_name(plain))
-        placed = np.flatnonzero(np.isfinite(listed.ra) & np.isfinite(listed.dec))
+        own = object_columns(plain, source)
+        placed = np.flatnonzero(np.isfinite(own.ra) & np.isfinite(own.dec))
         if not len(placed):
             raise CatalogError(f"'{source}' has no positions: name its columns ra and dec, in degrees or sexagesimal.")
-        covariance, errors = _covariance(plain, source)
         with np.errstate(over="ignore"):
-            lost = covariance[placed, :2].max(axis=1) > _LARGEST**2
+            lost = own.covariance[placed, :2].max(axis=1) > _LARGEST**2
         if lost.any():
             warnings.warn(
                 f"'{source}': the positions of {lost.sum()} objects have errors above {_LARGEST:g} degrees: these "
@@ -170,29 +168,22 @@ class Candidates:
                 stacklevel=2,
             )
             placed = placed[~lost]
-        cells = np.round(listed.ra[placed] / _SAME) + 1j * np.round(listed.dec[placed] / _SAME)
+        cells = np.round(own.ra[placed] / _SAME) + 1j * np.round(own.dec[placed] / _SAME)
         rows = placed[np.sort(np.unique(cells, return_index=True)[1])]
-        notes = [f"'{source}': {len(rows)} objects"]
-        searched = _searched(plain, placed)
-        if searched:
-            notes.append(f"{len(searched)} LAT sources were searched")
+        notes = [f"'{source}': {len(rows)} objects", *own.notes, *done]
         if repeated := len(placed) - len(rows):
             notes.append(f"{repeated} rows have the position of an earlier row, and are not used")
-        categories, membership, by = _categories(plain)
-        flux, flux_error = _fluxes(plain) if len(categories) == 1 else (None, None)
         if covers is None:
             words = [np.asarray(plain[name]) for name in plain.colnames if plain[name].dtype.kind == "U"]
-            named = max((float(np.mean(np.char.find(each, _LAT_NAME) >= 0)) for each in words), default=0.0)
+            named = max((float(np.mean(np.char.find(each, LAT_NAME) >= 0)) for each in words), default=0.0)
             covers = "ellipses" if named > 0.99 else "claims" if named > 0.01 else "all"
         if covers == "all" and len(rows) < _NEIGHBOURS:
             raise CatalogError(
                 f"'{source}' has {len(rows)} objects: too few to tell how many are there by chance. Give the whole "
                 "table, or say what it covers: ellipses or claims (--counterparts FILE:claims)."
             )
-        notes += [*done, *(note for note in (errors, by) if note)]
-        by_row = (listed.names, listed.ra, listed.dec, covariance)
-        rest = (covers, tuple(kinds), tuple(notes), tuple(statuses))
-        return cls(source, digest(plain), *by_row, categories, membership, *rest, flux, flux_error, searched)._of(rows)
+        said = (covers, tuple(kinds), tuple(notes), tuple(statuses))
+        return cls(source, digest(plain), *own[:6], *said, *own[6:9])._of(rows)
 
     def _of(self, rows: NDArray[Any]) -> Candidates:
         by_row = ("names", "ra", "dec", "covariance", "membership", "flux", "flux_error")
@@ -214,8 +205,8 @@ class Candidates:
         membership = edges[:, :-1] - edges[:, 1:]
         membership[~known] = membership[known].mean(axis=0)
         shown = [f"{cut:.3g}" for cut in cuts]
-        between = [f"flux {one} to {other}" for one, other in pairwise(shown)]
-        names = (f"flux below {shown[0]}", *between, f"flux above {shown[-1]}")
+        between = [f"flux {one}–{other}" for one, other in pairwise(shown)]
+        names = (f"flux <{shown[0]}", *between, f"flux >{shown[-1]}")
         return replace(self, categories=names, membership=membership)
 
     @cached_property
@@ -240,22 +231,23 @@ class Candidates:
         here, tree = unit_vectors(ra, dec), self._tree
         i, j = self._within_reach(here, np.where(known, major, np.nan))
         chi2, root = _chi_squared(here[i], tree.data[j], (ellipse(major, minor, angle)[i] + self.covariance[j]))
-        near = known[i] & (chi2 <= _CHI2_REACH)
+        centred = np.unique(j[known[i] & (chi2 < _AT_THE_CENTRE * CHI2_95)])
+        near = known[i] & (chi2 <= _CHI2_REACH) & ~np.isin(j, centred)
         i, j, chi2, root = i[near], j[near], chi2[near], root[near]
-        within = chi2 <= _CHI2_95
+        within = chi2 <= CHI2_95
         inside = np.bincount(i[within], minlength=len(sources))
         areas, parts = self._areas(major, minor, angle)
         area = areas @ parts
         if self.covers == "ellipses":
             covered = known & self._were_searched(sources, inside)
-            real = share_of_real(chi2[within & covered[i]] / _CHI2_95)[0]
-            number = inside[covered].sum() * (1.0 - np.clip(real, 0.0, 1.0))
-            density = np.full(len(sources), max(number, 1.0) / max(area[covered].sum(), _TINY))
+            rows = within & covered[i]
+            by_chance = np.bincount(i[rows], _by_chance(chi2[rows] / CHI2_95), len(sources))
+            density = _of_like_latitude(np.abs(here @ _GALACTIC_POLE), by_chance, area, covered, rows.sum())
         elif self.covers == "claims":
-            covered, density = known, np.full(len(sources), len(self) / _SKY)
+            covered, density = known, np.full(len(sources), max(len(self) - len(centred), 1) / _SKY)
         else:
-            size = np.hypot(major, np.sqrt(_CHI2_95 * np.median(self._variances)))
-            covered, density = _density(tree, here, size, areas, parts, i[within], j[within])
+            size = np.hypot(major, np.sqrt(CHI2_95 * np.median(self._variances)))
+            covered, density = self._density(here, size, areas, parts, i[within], j[within])
             covered &= known
         share = self.membership.mean(axis=0)
         f = np.exp(-chi2 / 2.0) / (2.0 * np.pi * root)
@@ -264,7 +256,7 @@ class Candidates:
         kept = covered[i]
         i, j, chi2, f = i[kept], j[kept], chi2[kept], f[kept]
         excess = (f / density[i])[:, None] * self.membership[j] / np.where(share > 0, share, 1.0)
-        return Surroundings(i, j, chi2 / _CHI2_95, excess, covered, np.where(covered, density * area, 0.0))
+        return Surroundings(i, j, chi2 / CHI2_95, excess, covered, np.where(covered, density * area, 0.0), len(centred))
 
     def _were_searched(self, sources: Table, inside: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return which sources were searched, ``(N,)``: those that the table says, or else those with an object inside.
@@ -283,6 +275,11 @@ class Candidates:
             )
         return found
 
+    @property
+    def r95(self) -> FloatArray:
+        """(M,) semi-major axes of the 95 % error ellipses, deg."""
+        return np.asarray(np.sqrt(CHI2_95 * self._variances))
+
     @cached_property
     def _variances(self) -> FloatArray:
         """(M,) variances of the positions along their major axes, deg²."""
@@ -297,7 +294,7 @@ class Candidates:
         for each in range(self._sizes.max() + 1):
             rows = np.flatnonzero(self._sizes == each)
             tree = self._tree if len(rows) == len(self) else KDTree(self._tree.data[rows])
-            sigma = np.sqrt(major**2 / _CHI2_95 + self._variances[rows].max())
+            sigma = np.sqrt(major**2 / CHI2_95 + self._variances[rows].max())
             reach = np.nan_to_num(np.minimum(np.sqrt(_CHI2_REACH) * sigma, 90.0))
             found = tree.query_ball_point(here, chord(reach))
             sources.append(np.repeat(np.arange(len(here)), [len(near) for near in found]))
@@ -316,10 +313,59 @@ class Candidates:
         count = np.bincount(self._sizes)
         usual = np.stack([np.bincount(self._sizes, each) for each in self.covariance.T], axis=1) / count[:, None]
         ee, nn, en = (ellipse(major, minor, angle)[:, None, :] + usual).transpose(2, 0, 1)
-        areas = np.pi * _CHI2_95 * np.sqrt(np.maximum(ee * nn - en**2, 0.0))
+        areas = np.pi * CHI2_95 * np.sqrt(np.maximum(ee * nn - en**2, 0.0))
         if not self._variances.any():
             areas = (np.pi * major * minor)[:, None]
         return areas, count / len(self)
+
+    def _density(
+        self,
+        here: FloatArray,
+        size: FloatArray,
+        areas: FloatArray,
+        parts: FloatArray,
+        i: NDArray[np.intp],
+        j: NDArray[np.intp],
+    ) -> tuple[NDArray[np.bool_], FloatArray]:
+        """Return whether there are candidates on all sides of each source, and their density outside the ellipses.
+
+        `size` are semi-major axes of ellipses of both positions in degrees, ``(N,)``, `areas` the areas of such
+        ellipses by class of error, ``(N, G)``, with the parts of all candidates, ``(G,)``, and i, j the pairs inside.
+        """
+        tree = self._tree
+        distance, nearest = tree.query(here, k=list(range(1, min(_NEIGHBOURS, tree.n) + 1)))
+        offset = np.linalg.norm(tree.data[nearest].mean(axis=1) - here, axis=1)
+        radius = np.maximum(distance[:, -1], chord(np.minimum(3.0 * size, 90.0))) * (1.0 + 1e-9)
+        here_too = np.linalg.norm(here[i] - tree.data[j], axis=1) <= radius[i]  # one with a large error may be far
+        count = tree.query_ball_point(here, radius, return_length=True) - np.bincount(i[here_too], minlength=len(here))
+        cap = np.pi * np.degrees(radius) ** 2  # that of a flat circle with the chord as radius
+        outside = cap * self._of_the_middle(here, radius) - np.minimum(areas, cap[:, None]) @ parts
+        covered = (offset < _EDGE * distance[:, -1]) & (count > 0) & (outside > 0)
+        return covered, np.where(covered, count / np.maximum(outside, _TINY), 1.0)
+
+    def _of_the_middle(self, here: FloatArray, radius: FloatArray) -> FloatArray:
+        """Return the mean density in circles over that in their middle, ``(N,)``, as it changes with |b| on the sky.
+
+        A table may follow the Galactic plane. A circle with `radius`, a chord, has the longitudes l₀ ± Δl at latitude
+        b, ``cos Δl = (cos r − sin b sin b₀) / (cos b cos b₀)``. It is 0 at latitudes without candidates.
+        """
+        x = np.sort(np.abs(self._tree.data @ _GALACTIC_POLE))
+        k = min(max(_OF_LATITUDE, len(x) // 20), len(x) // 4)
+        low, high = x[:-k], x[k:]
+        density = k / np.maximum(high - low, _SAME)  # of neighbours in latitude
+        ends = max(x[0] - 2.0 / density[0], 0.0), min(x[-1] + 2.0 / density[-1], 1.0)
+        places = np.concatenate([ends[:1], (low + high) / 2.0, ends[1:]])
+        density = np.concatenate([density[:1], density, density[-1:]])
+
+        middle = here @ _GALACTIC_POLE
+        r = 2.0 * np.arcsin(np.minimum(radius / 2.0, 1.0))
+        steps = np.linspace(-1.0, 1.0, _STEPS_OF_LATITUDE)
+        b = np.clip(np.arcsin(middle)[:, None] + r[:, None] * steps, -np.pi / 2.0, np.pi / 2.0)
+        cosines = np.maximum(np.cos(b) * np.sqrt(1.0 - middle**2)[:, None], _TINY)
+        cosine = (np.cos(r)[:, None] - np.sin(b) * middle[:, None]) / cosines
+        area = np.cos(b) * np.arccos(np.clip(cosine, -1.0, 1.0))
+        there, at = (np.interp(np.abs(y), places, density, left=0.0, right=0.0) for y in (np.sin(b), middle))
+        return np.where(at > 0, np.sum(area * there, axis=1) / np.sum(area, axis=1) / np.maximum(at, _TINY), 0.0)
 
 
 def share_of_real(u: FloatArray) -> tuple[float, float]:
@@ -327,9 +373,29 @@ def share_of_real(u: FloatArray) -> tuple[float, float]:
 
     It is ``(½ − ū) / (½ − 0.281)``: u is uniform by chance. It needs no density.
     """
-    scale = 0.5 - (1.0 / _EDGE_95 - 0.05 / 0.95)
-    share = (0.5 - u.mean()) / scale if len(u) else 0.0
-    return float(share), float(1.0 / np.sqrt(12.0 * max(len(u), 1)) / scale)
+    share = np.mean(1.0 - _by_chance(u)) if len(u) else 0.0
+    return float(share), float(1.0 / np.sqrt(12.0 * max(len(u), 1)) / _MEAN_REAL)
+
+
+def _by_chance(u: FloatArray) -> FloatArray:
+    """Return numbers of mean 1 for objects by chance, and 0 for counterparts: :func:`share_of_real` of single ones."""
+    return 1.0 - (0.5 - u) / _MEAN_REAL
+
+
+def _of_like_latitude(
+    x: FloatArray, number: NDArray[Any], area: FloatArray, covered: NDArray[np.bool_], objects: int
+) -> FloatArray:
+    """Return the density of chance objects of each ellipse, ``(N,)``: their `number` over the area.
+
+    Both are summed over the ellipses of nearest x = |sin b| that have about :data:`_TO_TELL_CHANCE` of all `objects`.
+    """
+    order = np.flatnonzero(covered)[np.argsort(x[covered])]
+    k = int(np.ceil(len(order) * min(1.0, _TO_TELL_CHANCE / max(objects, 1))))
+    first = np.clip(np.arange(len(order)) - k // 2, 0, len(order) - k)
+    number, area = (np.append(0.0, np.cumsum(each[order])) for each in (number, area))
+    found = np.ones(len(x))
+    found[order] = np.maximum(number[first + k] - number[first], 1.0) / (area[first + k] - area[first])
+    return found
 
 
 def apart(tables: Sequence[Candidates]) -> list[Candidates]:
@@ -343,7 +409,7 @@ def apart(tables: Sequence[Candidates]) -> list[Candidates]:
         for later, other in enumerate(parted[k + 1 :], start=k + 1):
             distance, nearest = first._tree.query(other._tree.data)
             variance = first.covariance[nearest, :2].max(axis=1) + other.covariance[:, :2].max(axis=1)
-            same = distance <= chord(np.maximum(np.sqrt(_CHI2_95 * variance), _SAME_IN_TWO))
+            same = distance <= chord(np.maximum(np.sqrt(CHI2_95 * variance), _SAME_IN_TWO))
             if np.any(same):
                 parted[later] = other._of(~same)
                 both = np.isin(np.arange(len(first)), nearest[same])[:, None]
@@ -353,20 +419,13 @@ def apart(tables: Sequence[Candidates]) -> list[Candidates]:
     return parted
 
 
-def ellipse(major: FloatArray, minor: FloatArray, angle: FloatArray) -> FloatArray:
-    """Return the covariance of a position from its 95 % error ellipse, ``(n, 3)``: east-east, north-north, east-north.
-
-    The position angle is that of the major axis, in degrees from north to east.
-    """
-    a, b, theta = major**2 / _CHI2_95, minor**2 / _CHI2_95, np.radians(angle)
-    sin2, cos2 = np.sin(theta) ** 2, np.cos(theta) ** 2
-    return np.stack([a * sin2 + b * cos2, a * cos2 + b * sin2, (a - b) * np.sin(theta) * np.cos(theta)], axis=1)
-
-
 def unit_vectors(ra: FloatArray, dec: FloatArray) -> FloatArray:
     """Return directions as unit vectors, ``(n, 3)``; angles in degrees."""
     ra, dec = np.radians(ra), np.radians(dec)
     return np.stack([np.cos(dec) * np.cos(ra), np.cos(dec) * np.sin(ra), np.sin(dec)], axis=1)
+
+
+_GALACTIC_POLE = unit_vectors(np.array([192.85948]), np.array([27.12825]))[0]
 
 
 def chord(degrees: FloatArray) -> FloatArray:
@@ -387,104 +446,3 @@ def _chi_squared(here: FloatArray, there: FloatArray, covariance: FloatArray) ->
     ee, nn, en = covariance.T
     determinant = np.maximum(ee * nn - en**2, _TINY)
     return (nn * e**2 + ee * n**2 - 2.0 * en * e * n) / determinant, np.sqrt(determinant)
-
-
-def _density(
-    tree: Any,
-    here: FloatArray,
-    size: FloatArray,
-    areas: FloatArray,
-    parts: FloatArray,
-    i: NDArray[np.intp],
-    j: NDArray[np.intp],
-) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Return whether there are candidates on all sides of each source, and their density outside the ellipses.
-
-    `size` are semi-major axes of ellipses of both positions in degrees, ``(N,)``, `areas` the areas of such ellipses
-    by class of error, ``(N, G)``, with the parts of all candidates, ``(G,)``, and i, j the pairs inside them.
-    """
-    distance, nearest = tree.query(here, k=list(range(1, min(_NEIGHBOURS, tree.n) + 1)))
-    offset = np.linalg.norm(tree.data[nearest].mean(axis=1) - here, axis=1)
-    radius = np.maximum(distance[:, -1], chord(np.minimum(3.0 * size, 90.0))) * (1.0 + 1e-9)
-    here_too = np.linalg.norm(here[i] - tree.data[j], axis=1) <= radius[i]  # a candidate with a large error may be far
-    count = tree.query_ball_point(here, radius, return_length=True) - np.bincount(i[here_too], minlength=len(here))
-    cap = np.pi * np.degrees(radius) ** 2  # that of a flat circle with the chord as radius
-    outside = cap - np.minimum(areas, cap[:, None]) @ parts
-    covered = (offset < _EDGE * distance[:, -1]) & (count > 0) & (outside > 0)
-    return covered, np.where(covered, count / np.maximum(outside, _TINY), 1.0)
-
-
-def _own_name(table: Table) -> str | None:
-    """Return the column with the names of objects, where that with usual names has those of LAT sources."""
-    words = {name.lower(): texts(table[name]) for name in reversed(table.colnames) if table[name].dtype.kind == "U"}
-    usual = next((words[name] for name in words if name in ("source_name", "source_name_4fgl")), None)
-    if usual is None or np.mean(np.char.find(usual, _LAT_NAME) >= 0) < 0.5:
-        return None
-    of_lat = {name for name, each in words.items() if np.any(np.char.find(each, _LAT_NAME) >= 0)}
-    found = next((name for name in _OBJECT_NAMES if name in words.keys() - of_lat), None)
-    return next((name for name in table.colnames if name.lower() == found), None)
-
-
-def _searched(table: Table, placed: NDArray[np.intp]) -> frozenset[str]:
-    """Return the LAT sources that a table names, if it names some without an object; nothing otherwise."""
-    empty = np.delete(np.arange(len(table)), placed)
-    for name in (name for name in table.colnames if table[name].dtype.kind == "U" and len(empty)):
-        words = texts(table[name])
-        if np.any(np.char.find(words[empty], _LAT_NAME) >= 0):
-            return frozenset(place_of(word) for word in words.tolist() if _LAT_NAME in word)
-    return frozenset()
-
-
-def _covariance(table: Table, source: str) -> tuple[FloatArray, str]:
-    """Return the covariance of each position, ``(n, 3)`` deg², and a sentence on where it is from."""
-    names = {name.lower(): name for name in reversed(table.colnames)}
-    if {each.lower() for each in ELLIPSE} <= names.keys():
-        axes = [_in_degrees(table, names[each.lower()], source, u.deg) for each in ELLIPSE]
-        return ellipse(*axes), "errors of their positions: Conf_95_SemiMajor"
-    pair = [names[each] for each in ("e_raj2000", "e_dej2000") if each in names]
-    if len(pair) < 2:
-        words = [each + ending for each in _ERRORS for ending in ("", *_IN_NAME)]
-        pair = [names[each] for each in words if each in names][:1] * 2
-    if not pair:
-        return np.zeros((len(table), 3)), ""
-    east, north = (_in_degrees(table, name, source) for name in pair)
-    return np.stack([east**2, north**2, np.zeros(len(table))], axis=1), f"errors of their positions: {pair[0]}, 1 σ"
-
-
-def _in_degrees(table: Table, name: str, source: str, unit: u.UnitBase | None = None) -> FloatArray:
-    """Return a column of angles in degrees, 0 where there is none."""
-    unit = table[name].unit or unit or _IN_NAME.get(f"_{name.lower().rpartition('_')[2]}")
-    if unit is None:
-        raise CatalogError(
-            f"the column {name} of '{source}' has no unit. Name it {name}_arcsec or {name}_deg, or give it a unit."
-        )
-    try:
-        values = np.abs(np.asarray(table[name], float) * u.Unit(unit).to("deg"))
-        values = np.where(np.isnan(values), 0.0, np.minimum(values, _INFINITE))
-        if "PosAng" not in name and np.median(values) > 1.0:
-            raise ValueError(f"their median is {np.median(values):g} degrees")
-        return values
-    except (ValueError, TypeError) as error:
-        raise CatalogError(
-            f"the column {name} of '{source}' holds no angles of errors ({error}). Correct it, or name it otherwise."
-        ) from error
-
-
-def _categories(table: Table) -> tuple[tuple[str, ...], FloatArray, str]:
-    """Return names of categories, membership ``(n, K)``, and a sentence on what they are."""
-    names = {own.lower(): name for name, own in reversed(own_names(table.colnames).items())}
-    if "category" in names:
-        words = texts(table[names["category"]])
-        found = np.unique(words)
-        return tuple(found.tolist()), (words[:, None] == found).astype(float), f"{len(found)} categories"
-    return ("",), np.ones((len(table), 1)), ""
-
-
-def _fluxes(table: Table) -> tuple[FloatArray | None, FloatArray | None]:
-    """Return fluxes and their errors, ``(n,)``; None with few fluxes."""
-    names = {own.lower(): name for name, own in reversed(own_names(table.colnames).items())}
-    flux = numbers_of(table[names["flux"]], "flux", "the counterparts") if "flux" in names else np.empty(0)
-    if np.isfinite(flux).sum() < _WITH_FLUX:
-        return None, None
-    error = numbers_of(table[names["unc_flux"]], "", "the counterparts") if "unc_flux" in names else np.zeros(len(flux))
-    return flux, np.maximum(np.nan_to_num(error), np.maximum(1e-9 * np.abs(np.nan_to_num(flux)), _TINY))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import os
 import warnings
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from astropy.table import Column, Table
@@ -15,13 +18,15 @@ from numpy.typing import NDArray
 from fermiclass.brought.column_names import own_names
 from fermiclass.brought.other_list import EARLIER, RADIUS, OtherList, names_of, numbers_of, place_of
 from fermiclass.brought.published import stranger
+from fermiclass.brought.sources import CatalogLike, catalog_of
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.catalog.source_names import position_in_name
-from fermiclass.errors import CatalogError, require
+from fermiclass.errors import CatalogError, SelectionError
 from fermiclass.io.plain import plain_column, texts
-from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
+from fermiclass.io.tables import read_table
+from fermiclass.io.target_lists import ELLIPSE, PLACE, angles, read_list
 
 _LOG = logging.getLogger(__name__)
 _MOST_SHOWN = 5
@@ -46,7 +51,7 @@ class Matches(NamedTuple):
     notes: tuple[str, ...]  #: Sentences on the matches.
 
 
-def match(catalog: Catalog, other: OtherList, *, says: NDArray[np.str_] | None = None, needed: bool = True) -> Matches:
+def match(catalog: Catalog, other: OtherList, *, says: NDArray[Any], needed: bool = True) -> Matches:
     """Match a table with a catalogue by Source_Name or a name in an earlier list, and all other rows by position.
 
     A position matches within the 95 % error ellipse of a source, and within 0.1° of a source without an ellipse. A pair
@@ -56,10 +61,9 @@ def match(catalog: Catalog, other: OtherList, *, says: NDArray[np.str_] | None =
     at = (catalog.column(name) for name in (*PLACE, *ELLIPSE))
     pairs = other.pairs(catalog.names, *at, earlier=names_of(catalog.table))
     of_one, unmatched = np.bincount(pairs.theirs)[pairs.theirs] == 1, len(other) - len(np.unique(pairs.theirs))
-    if says is not None:
-        content = np.column_stack([pairs.mine, np.unique(says, return_inverse=True)[1][pairs.theirs]])
-        first = np.sort(np.unique(content, axis=0, return_index=True)[1])
-        pairs, of_one = pairs[first], of_one[first]
+    said = zip(pairs.mine.tolist(), (each.tobytes() for each in says[pairs.theirs]), strict=True)
+    first = np.array(sorted({pair: k for k, pair in reversed([*enumerate(said)])}.values()), np.intp)
+    pairs, of_one = pairs[first], of_one[first]
     single = of_one & (np.bincount(pairs.mine)[pairs.mine] == 1)
     ambiguous = np.unique(pairs.theirs[~single])
     if needed and not np.any(single):
@@ -82,7 +86,9 @@ def match(catalog: Catalog, other: OtherList, *, says: NDArray[np.str_] | None =
     return Matches(mine, theirs, ambiguous, tuple(notes))
 
 
-def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: bool = True) -> Catalog:
+def join(
+    catalog: CatalogLike, table: Table | str | os.PathLike[str], source: str = "<Table>", *, needed: bool = True
+) -> Catalog:
     """Return the catalogue with the numeric columns of another table, NaN where no row matches: :func:`match`.
 
     Parameters
@@ -90,8 +96,9 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
     catalog
         The catalogue, or sources of one's own.
     table
-        A table with names or positions. The error of a column X is its column Unc_X, X_err or X_error; it becomes
-        Unc_X. Columns that the catalogue has are not taken. Those of an earlier table are filled where they are empty.
+        A table with names or positions, or its file. The error of a column X is its column Unc_X, X_err or X_error; it
+        becomes Unc_X. Columns that the catalogue has are not taken. Those of an earlier table are filled where they are
+        empty.
     source
         Name of the table in messages.
     needed
@@ -108,9 +115,9 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
     CatalogWarning
         When a column has a unit in one table, and none in another.
     """
-    require(Catalog, catalog=catalog)
+    catalog, table, source = catalog_of(catalog), *_named(table, source)
     plain, forms = stranger(table, f"'{source}'")
-    matches = match(catalog, OtherList.of(plain, source), needed=needed)
+    matches = match(catalog, OtherList.of(plain, source), says=plain.as_array(), needed=needed)
     result = catalog.table.copy()
     brought, columns = [], {}
     clash: dict[str, NDArray[np.bool_]] = {}
@@ -118,6 +125,10 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
     for name, standard in names.items():  # an error that is left out would be taken for none
         if plain[name].dtype.kind == "U" and standard != name and plain[_quantity(standard)].dtype.kind in "fiu":
             plain[name] = plain_column(numbers_of(plain[name], name, f"'{source}'"), plain[name].unit, None, None)
+    for name in [name for name in names if name[:3] == "ln_" and name[3:] in {*names.values(), *result.colnames}]:
+        text = f"column {name} of '{source}' is not used, as the feature {name} is the logarithm of {name[3:]}"
+        warnings.warn(f"{text}. Rename it", CatalogWarning, stacklevel=2)
+        del names[name]
     units = {standard: plain[name].unit for name, standard in names.items()}
     for name, standard in names.items():
         column, before = plain[name], result[standard] if standard in result.colnames else None
@@ -155,11 +166,18 @@ def join(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: boo
     return dataclasses.replace(catalog, table=result, notes=notes, brought=(*catalog.brought, was))
 
 
+def _named(table: Table | str | os.PathLike[str], source: str) -> tuple[Table, str]:
+    """Return a table, or that of a file, and its name."""
+    return (read_table(table), Path(table).name) if isinstance(table, str | os.PathLike) else (table, source)
+
+
 def _quantity(name: str) -> str:
     return name.removeprefix("Unc_").removesuffix("_UL")
 
 
-def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: bool = True) -> Catalog:
+def relabel(
+    catalog: CatalogLike, table: Table | str | os.PathLike[str], source: str = "<Table>", *, needed: bool = True
+) -> Catalog:
     """Return the catalogue with labels of one's own to learn from, in place of its classes: :func:`match`.
 
     Parameters
@@ -167,9 +185,10 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
     catalog
         The training catalogue.
     table
-        A table with names or positions, and a column of labels, named class, label or type: a group of the classes that
-        are learned, a class code, or several with ``|`` between, of which one is right. A column weight or probability,
-        in (0, 1], weighs the log likelihood of the row; rows of one source with different labels are not matched.
+        A table with names or positions, or its file, and a column of labels, named class, label or type: a group of the
+        classes that are learned, a class code, or several with ``|`` between, of which one is right. A column weight or
+        probability, in (0, 1], weighs the log likelihood of the row; rows of one source with different labels are not
+        matched.
     source, needed
         As for :func:`join`.
 
@@ -178,7 +197,7 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
     CatalogError
         When nothing matches, there is no column of labels, or a weight is not in (0, 1].
     """
-    require(Catalog, catalog=catalog)
+    catalog, table, source = catalog_of(catalog), *_named(table, source)
     plain, _ = stranger(table, f"'{source}'")
     there = {name.lower(): name for name in reversed(plain.colnames)}
     column = next((there[name] for name in ("label", "class", "class1", "type") if name in there), None)
@@ -205,6 +224,25 @@ def relabel(catalog: Catalog, table: Table, source: str = "<Table>", *, needed: 
     return dataclasses.replace(
         catalog, own_labels=own.astype(str), own_weights=own_weights, notes=notes, brought=brought
     )
+
+
+def list_of(given: Any, **columns: Any) -> OtherList:
+    """Return the list that a user gives: a file, table, frame or dictionary of columns, or names; else SelectionError.
+
+    `columns` are those of :meth:`OtherList.of`. A text that is no file is a name.
+    """
+    if isinstance(given, OtherList):
+        return given
+    source = "the list"
+    if isinstance(given, list | tuple | set | np.ndarray):
+        given, source = Table({"name": np.array([*given], str)}), "the names"
+    elif isinstance(given, str | os.PathLike):
+        given, source = read_list(given), Path(given).name
+    elif isinstance(given, Mapping):
+        given = Table(dict(given))
+    if not isinstance(given, Table) and not hasattr(given, "set_axis"):  # a frame
+        raise SelectionError(f"a list of sources is a {type(given).__name__}: give a file, a table or names")
+    return OtherList.of(stranger(given, f"'{source}'", [*map(str, columns.values())])[0], source, **columns)
 
 
 def same_sources(labels: Table, other: OtherList) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

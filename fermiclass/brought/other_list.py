@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,8 @@ class OtherList:
     classes: NDArray[np.str_] | None = None  #: ``(N,)`` words; None without.
     probability: FloatArray | None = None  #: ``(N,)``; None without.
     radius: float = RADIUS  #: Largest separation of two positions of one source, deg.
+    table: Table | None = None  #: The rows as they were given.
+    columns: Mapping[str, str] = field(default_factory=dict)  #: The columns that were taken, by what they are.
 
     def __len__(self) -> int:
         return len(self.names)
@@ -126,6 +128,8 @@ class OtherList:
             words.get("classes"),
             q,
             radius,
+            table,
+            found,
         )
 
     def pairs(

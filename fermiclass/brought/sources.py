@@ -117,7 +117,19 @@ def read_sources(
     return replace(catalog, sha256=sha256 or catalog.sha256, brought=tuple(brought))
 
 
-def learn_also(catalog: Catalog, source: Any) -> Catalog:
+#: A catalogue, or the file of one, as functions take it.
+CatalogLike = Catalog | str | os.PathLike[str]
+
+
+def catalog_of(given: CatalogLike, name: str = "catalog") -> Catalog:
+    """Return a catalogue as it is, and that in a file as :func:`read_sources` reads it; `name` is for messages."""
+    if isinstance(given, str | os.PathLike):
+        return read_sources(given)
+    require(Catalog, **{name: given})
+    return given
+
+
+def learn_also(catalog: CatalogLike, source: Any) -> Catalog:
     """Return a training catalogue with further sources to learn from, which may be of classes that no catalogue has.
 
     Such classes are learned beside the others; ``also_share`` of :class:`fermiclass.Recipe` is the share of the
@@ -135,7 +147,7 @@ def learn_also(catalog: Catalog, source: Any) -> Catalog:
     CatalogError
         As :func:`read_sources`; or when a source has no class, or that of a group, such as pulsar.
     """
-    require(Catalog, catalog=catalog)
+    catalog = catalog_of(catalog)
     more = in_bins_of(read_sources(source, own_classes=True), catalog.release.name, catalog)
     if np.any(more.classes == ""):
         raise CatalogError(

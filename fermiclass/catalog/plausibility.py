@@ -186,7 +186,8 @@ def check_values(table: Table, source: str) -> None:
                 set_values(table, name, np.where(impossible, np.nan, table[name]))
                 _warn(
                     f"{source}: column {name} is beyond {expected.least:g} to {expected.most:g} for "
-                    f"{count_sources(int(np.sum(impossible.reshape(len(table), -1).any(axis=1))))}: taken as missing"
+                    f"{count_sources(int(np.sum(impossible.reshape(len(table), -1).any(axis=1))))}, such as "
+                    f"{values[impossible][0]:.3g}: taken as missing"
                 )
     wrap_longitudes(table)
 

@@ -286,22 +286,27 @@ def lost_second_associations() -> dict[str, tuple[str, str]]:
 
 
 def put_back_second_associations(table: Table, release: Release, source: str) -> None:
-    """Put back into a table the second associations that DR4 lost, where it has none and a probability of one.
+    """Put back into a table the second associations that DR4 lost, where it has none, and a probability of one if any.
 
-    That is a table of 4FGL-DR4, of a later release, or one that does not say of which release it is.
+    That is a table of 4FGL-DR4, of a later release, or one that does not say of which release it is. Warns with
+    CatalogWarning if no name of a release tells a place, by which sources are known.
     """
-    if not lacks_second_associations(release) or not {*_SECOND, "ASSOC_PROB_BAY"} <= {*table.colnames}:
+    if not lacks_second_associations(release) or not {*_SECOND} <= {*table.colnames}:
         return
-    lost = lost_second_associations()
-    names = np.asarray(table["Source_Name"]).astype(str)
+    lost = {position_in_name(name): said for name, said in lost_second_associations().items()}
+    places = [position_in_name(str(name)) for name in table["Source_Name"]]
     bare = (np.asarray(table["CLASS1"]).astype(str) == "") & (np.asarray(table["CLASS2"]).astype(str) == "")
-    probable = np.nan_to_num(np.asarray(table["ASSOC_PROB_BAY"], float)) > 0
-    rows = [row for row in np.flatnonzero(bare & probable) if names[row] in lost]
+    if "ASSOC_PROB_BAY" in table.colnames:
+        bare &= np.nan_to_num(np.asarray(table["ASSOC_PROB_BAY"], float)) > 0
+    rows = [row for row in np.flatnonzero(bare) if places[row] in lost]
+    if release.sources and not any(places):
+        text = "no name of a source has its place: second associations that 4FGL-DR4 lost are not put back"
+        warnings.warn(f"{source}: {text}. Give the names of 4FGL", CatalogWarning, stacklevel=4)
     if not rows:
         return
     for k, name in enumerate(_SECOND):
         old = table[name]
         data = np.asarray(old).astype(object)
-        data[rows] = [lost[names[row]][k] for row in rows]
+        data[rows] = [lost[places[row]][k] for row in rows]
         table[name] = Column(data.astype(str), description=old.description, meta=old.meta)
     _LOG.info("%s: %d second associations of 4FGL-DR3 put back, which 4FGL-DR4 lost", source, len(rows))

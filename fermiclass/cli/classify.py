@@ -10,7 +10,7 @@ import click
 from fermiclass.catalog import TARGETS, read_catalog
 from fermiclass.cli import options
 from fermiclass.cli.app import SectionedCommand
-from fermiclass.cli.folders import load_folder, read_folder
+from fermiclass.cli.folders import load_folder, place_of_candidates, read_folder, stem_of
 from fermiclass.cli.options import BroughtIn, CandidateTables
 from fermiclass.io.model_folder import CATALOGUE
 from fermiclass.io.samp import check_hub, check_sendable, send_table
@@ -21,9 +21,7 @@ from fermiclass.labelling.recipe import Recipe
 from fermiclass.show.summaries import print_counterparts, print_labels, print_sources
 from fermiclass.show.terminal import progress_bar, train_with_bar
 
-_COMPRESSED = (".gz", ".bz2", ".xz")
 _OF_LABELLING = {"targets", "class_priors"}  # options of the recipe that do not change a model
-_CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", ".ecsv")
 
 
 @click.command(cls=SectionedCommand)
@@ -71,8 +69,8 @@ def classify(
       fermiclass classify 4FGL-DR4.fits --train-on 4FGL-DR3.fits --targets unassociated -o labels.vot
       fermiclass classify mine.csv --train-on 4FGL-DR4.fits --columns Flux1000=flux,Unc_Flux1000=flux_err
     """  # noqa: D301
-    output = output or Path(f"{_stem(catalog)}-labels.fits")
-    beside = output.with_name(f"{_stem(output)}-counterparts{output.name.removeprefix(_stem(output))}")
+    output = output or Path(f"{stem_of(catalog)}-labels.fits")
+    beside = place_of_candidates(output)
     for place in (output, beside) if candidates.files else (output,):
         check_writable(place, catalog, train_on, *brought.files, *candidates.files)
     counterparts = candidates.read()
@@ -86,7 +84,8 @@ def classify(
         loaded = brought.read(catalog)
         model: CatalogModel = load_folder(model_folder, files, quiet=quiet)
         chosen = [each.name for each in options.given_options(*_OF_LABELLING)]
-        changes = {name: getattr(recipe, name) for name in chosen} | ({} if recipe.class2 else {"class2": False})
+        chosen += [name for name in click.get_current_context().params["changes"] if name == "evidence"]
+        changes = {name: getattr(recipe, name) for name in chosen}
         recipe = replace(model.recipe, **changes)
     else:
         if (brought.columns or brought.bins) and train_on is None:
@@ -107,8 +106,9 @@ def classify(
             loaded,
             recipe.targets,
             class_priors=recipe.class_priors,
-            class2=recipe.class2,
+            evidence=recipe.evidence,
             counterparts=counterparts,
+            teachers=training,
             table=table,
             progress=progress,
         )
@@ -128,17 +128,11 @@ def classify(
             click.echo(f"Sent to {', '.join(receivers)}.")
 
 
-def _stem(catalog: Path) -> str:
-    catalog = Path("stdin") if str(catalog) == "-" else catalog
-    bare = catalog.with_suffix("") if catalog.suffix.lower() in _COMPRESSED else catalog
-    return bare.stem if bare.suffix.lower() in _CATALOGUES else bare.name
-
-
 def _refuse_with_model() -> None:
     learned = {*options.SETTINGS, *options.RECIPE_FIELDS} - _OF_LABELLING
     others = ("own_labels", "also", "paper", "config", "save_config", "train_on")
     given = options.given_options(*learned, *others)
-    changes = [name for name in click.get_current_context().params["changes"] if name != "class2"]
+    changes = [name for name in click.get_current_context().params["changes"] if name != "evidence"]
     if given or changes:
         names = ", ".join([*(each.opts[0] for each in given), *(f"--set {name}" for name in changes)])
         raise click.UsageError(f"--model brings its own settings: leave out {names}")

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from fermiclass.cli.options import FILE, common_options, file_option, table_option
+from fermiclass.cli.folders import found_beside
+from fermiclass.cli.options import FILE, BroughtIn, common_options, file_option, table_option
 from fermiclass.io.files import check_figure_place, write_figure
-from fermiclass.io.tables import check_writable, read_table, write_table
+from fermiclass.io.tables import check_writable, write_table
 from fermiclass.labelling.labels import Labels
 from fermiclass.show.summaries import print_comparison
 
@@ -41,6 +42,12 @@ from fermiclass.show.summaries import print_comparison
     help="Largest separation of sources that have no common name.",
 )
 @click.option("--truth", is_flag=True, help="Take the other list as right, and measure ROC curves against it.")
+@file_option("--rest", metavar="FILE", help="Table of the sources without a label, and what became of them.")
+@file_option(
+    "--catalog",
+    help="The catalogue that says what became of sources without a label. [default: that of the labels, if it is in "
+    "this folder or beside them]",
+)
 @file_option("--plot", metavar="FILE", help="Figure of the comparison: .png, .pdf or .svg.")
 @common_options
 def compare(
@@ -49,30 +56,35 @@ def compare(
     output: Path | None,
     of: str | None,
     truth: bool,
+    rest: Path | None,
+    catalog: Path | None,
     plot: Path | None,
     quiet: bool,
     **columns: Any,
 ) -> None:
-    """Compare labels with another list, which has names or positions, and classes or probabilities.
+    """Compare labels with another list, which has names or positions, and maybe classes or probabilities.
+
+    The other list is a table, a .txt file with a name in each line, or the labels of another catalogue.
 
     \b
     Example:
       fermiclass compare labels.fits published.fits --class-column Pred --plot compared.png
       fermiclass compare labels.fits candidates.csv --of pulsar --probability P
       fermiclass compare labels.fits new-pulsars.vot --of pulsar --truth -o found.csv
+      fermiclass compare labels.fits earlier-labels.fits --catalog catalog.fits --rest gone.csv
     """  # noqa: D301
     from fermiclass.analysis.compare import compare as compared
-    from fermiclass.brought.other_list import OtherList
-    from fermiclass.brought.published import stranger
 
-    if output is not None:
-        check_writable(output, labels, other)
+    tables = {path: part for path, part in ((output, "table"), (rest, "rest")) if path is not None}
+    for path in tables:
+        check_writable(path, labels, other, catalog)
     if plot is not None:
-        check_figure_place(plot, labels, other)
-    table, _ = stranger(read_table(other), f"'{other.name}'", [*map(str, columns.values())])
-    found = compared(Labels.read(labels).table, OtherList.of(table, other.name, **columns), of=of, truth=truth)
-    if output is not None:
-        write_table(found.table, output)
+        check_figure_place(plot, labels, other, catalog)
+    about = Labels.read(labels)
+    loaded = BroughtIn().again(catalog, about) if catalog else found_beside(about, labels)
+    found = compared(about.table, other, of=of, truth=truth, catalog=loaded, **columns)
+    for path, part in tables.items():
+        write_table(getattr(found, part), path)
     if plot is not None:
         from fermiclass.plots.comparison import comparison_figure
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,16 +10,12 @@ from fermiclass.catalog import read_catalog
 from fermiclass.cli import options
 from fermiclass.cli.app import SectionedCommand
 from fermiclass.cli.options import BroughtIn, CandidateTables
-from fermiclass.errors import BenchmarkError
 from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
 from fermiclass.labelling.recipe import Recipe
-from fermiclass.nimgp.names import FULL_BATCH, METHODS
+from fermiclass.nimgp.names import METHODS
 from fermiclass.show.terminal import load_tensorflow, stages
 
-if TYPE_CHECKING:
-    from fermiclass.evaluation import Method
-
-_DEFAULT, _CORE = "default", "@core"
+_DEFAULT, _CORE = "default", "@core"  # by_name imports scikit-learn
 
 
 @click.command(cls=SectionedCommand)
@@ -107,83 +101,41 @@ def evaluate(
       fermiclass evaluate 4FGL-DR1.fits --faint 0.5 --methods nimgp,mgp,forest --plot results.pdf
       fermiclass evaluate 4FGL-DR4.fits --folds 5 --json results.json
     """  # noqa: D301
-    from fermiclass import evaluation
-    from fermiclass.evaluation import Method
+    from fermiclass.evaluation.by_name import evaluate
     from fermiclass.plots.evaluation import evaluation_figure
     from fermiclass.show.evaluation import print_counterparts_test, print_evaluation
 
-    if sum(way is not None for way in (open_world, faint, folds)) > 1:
-        raise click.UsageError("--open, --faint and --folds cannot be combined: give one of them")
-    if (cells, scored) != ("all", "unassociated") and open_world is None:
-        raise click.UsageError("--cells and --targets are for --open: give it a later release")
-    if candidates.files and (open_world is None or scored != "unassociated"):
-        raise click.UsageError("--counterparts is for unassociated sources and --open: give it a later release")
     if json_file is not None:
         check_place(json_file, catalog, open_world, *brought.files, *candidates.files)
     if plot is not None:
         check_figure_place(plot, catalog, open_world, *brought.files, *candidates.files)
-    counterparts = candidates.read()
-    earlier = brought.into(read_catalog(catalog))
-    seed = recipe.settings.random_state or 0
-    if open_world is not None:
-        later = read_catalog(open_world)
-        known = evaluation.open_world(earlier, later, recipe, targets=scored, cells=cells)
-    elif faint is not None:
-        known = evaluation.bright_to_faint(earlier, faint, recipe)
-    else:
-        known = evaluation.folds(earlier, folds or 10, recipe, seed=seed)
-    chosen = options.names(methods)
-    if not {name.removesuffix(_CORE) for name in chosen}.isdisjoint((_DEFAULT, *METHODS)):
+    if candidates.files:
         load_tensorflow(quiet=quiet)
-    own, bins = list[Method](), []
-    if counterparts:
-        known, own, found = evaluation.with_counterparts(known, counterparts, _DEFAULT)
-        bins = evaluation.calibration(found, earlier, later)
-        chosen = [name for name in chosen if name != _DEFAULT]
-    picked = [*own, *_methods(chosen, recipe, open_world is not None, baselines)]
     with stages("methods", quiet=quiet) as progress:
-        result = evaluation.evaluate(known, picked, progress=lambda name, done, total: progress(done, total, name))
+
+        def tell(name: str, done: int, total: int) -> None:
+            if name.removesuffix(_CORE) in (_DEFAULT, *METHODS):
+                load_tensorflow(quiet=True)  # all checks are done
+            progress(done, total, name)
+
+        result = evaluate(
+            brought.into(read_catalog(catalog)),
+            open_world=None if open_world is None else read_catalog(open_world),
+            faint=faint,
+            folds=folds,
+            targets=scored,
+            cells=cells,
+            methods=options.names(methods),
+            baselines=baselines,
+            counterparts=candidates.read(),
+            recipe=recipe,
+            progress=tell,
+        )
     if json_file is not None:
-        added: dict[str, Any] = {"brought": [str(each) for each in earlier.brought]} if earlier.brought else {}
-        if bins:
-            added["counterparts"] = [asdict(each) for each in bins]
-        write_json(json_file, result.to_dict() | added)
+        write_json(json_file, result.to_dict())
     if plot is not None:
         write_figure(plot, evaluation_figure(result))
     if not quiet:
         print_evaluation(result)
-        if bins:
-            print_counterparts_test(result, own[0].name, own[1].name, bins)
-
-
-def _methods(chosen: list[str], recipe: Recipe, open_world: bool, baselines: bool) -> list[Method]:
-    from fermiclass import evaluation
-
-    seed = recipe.settings.random_state or 0
-    methods = []
-    available = evaluation.available_baselines()
-    for name in chosen:
-        if chosen.count(name) > 1:
-            raise BenchmarkError(f"the method '{name}' is named more than once: name each method once (--methods)")
-        if name == _DEFAULT:
-            methods.append(evaluation.model_method(name, recipe.settings))
-        elif name in METHODS:
-            methods.append(evaluation.model_method(name, recipe.with_settings(method=name).settings))
-        elif name.removesuffix(_CORE) in METHODS:
-            from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
-
-            settings = {**FULL_BATCH, "method": name.removesuffix(_CORE), "likelihood": recipe.settings.likelihood}
-            methods.append(evaluation.estimator_method(name, NIMGPClassifier(**settings, random_state=seed)))
-        elif evaluation.is_baseline(name):
-            method = evaluation.baseline_method(name, seed)
-            if method.variant and not open_world and not name.endswith("+unc"):
-                raise BenchmarkError(f"the method '{name}' is for --open: leave out '{method.variant}' (--methods)")
-            methods.append(method)
-        else:
-            known = ", ".join((_DEFAULT, *METHODS, *available))
-            raise BenchmarkError(f"the method '{name}' is unknown: choose among {known} (--methods)")
-    if baselines:
-        with_errors = [*available, *(f"{name}+unc" for name in available)]
-        all_of_them = evaluation.open_baselines() if open_world else with_errors
-        methods += evaluation.baseline_methods([name for name in all_of_them if name not in chosen], seed=seed)
-    return methods
+        if result.counterparts:
+            print_counterparts_test(result)

@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 import numpy as np
 
-from fermiclass.analysis.explain import Explanation
-from fermiclass.analysis.explain import explain as explain_source
+from fermiclass.analysis.explain import Explanation, explain_all
+from fermiclass.brought.joining import list_of
 from fermiclass.brought.sources import read_sources
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.source_names import find_source
 from fermiclass.cli.app import SectionedCommand
-from fermiclass.cli.folders import load_folder, look_for, read_folder
+from fermiclass.cli.folders import candidates_beside, load_folder, look_for, read_folder
 from fermiclass.cli.options import FILE, BroughtIn, brought_options, class_priors_option, common_options, file_option
 from fermiclass.errors import CatalogError
 from fermiclass.io.files import check_figure_place, exists, write_figure
@@ -36,10 +36,10 @@ _SAME, _ROUNDED = 1e-3, 0.05
 
 @click.command(cls=SectionedCommand)
 @click.argument("labels_or_model", type=FILE)
-@click.argument("name")
+@click.argument("names", nargs=-1, required=True, metavar="NAME|FILE...")
 @file_option(
     "--catalog",
-    help="The catalogue with the source. [default: the catalogue of the labels or of the model, if it is in this "
+    help="The catalogue with the sources. [default: the catalogue of the labels or of the model, if it is in this "
     "folder or beside them]",
 )
 @file_option(
@@ -49,11 +49,11 @@ _SAME, _ROUNDED = 1e-3, 0.05
 )
 @brought_options
 @class_priors_option(help="Class priors, for a model folder only, as in 'classify'. A label table contains its own.")
-@file_option("--plot", help="Figure of the explanation: .png, .pdf or .svg.")
+@file_option("--plot", help="Figure of the explanation: .png, .pdf or .svg; of several sources a .pdf.")
 @common_options
 def explain(
     labels_or_model: Path,
-    name: str,
+    names: tuple[str, ...],
     catalog: Path | None,
     train_on: Path | None,
     brought: BroughtIn,
@@ -61,18 +61,19 @@ def explain(
     plot: Path | None,
     quiet: bool,
 ) -> None:
-    """Explain the probabilities of one source.
+    """Explain the probabilities of sources.
 
-    NAME is any name of the source: in 4FGL (with or without '4FGL'), of its association, or in an earlier catalogue
-    down to 1FGL. The effects of the features are printed as log-odds, with bars.
-    With a model folder the explanation takes seconds. With a label table the model is trained again, with the
-    settings, the seed and the catalogue in the table's metadata. Give what the model learned from beside the
+    NAME is any name of a source: in 4FGL (with or without '4FGL'), of its association, or in an earlier catalogue
+    down to 1FGL. FILE is a list of sources, such as 'followup' writes. The effects of the features are printed as
+    log-odds, with bars. With a model folder explanations take seconds. With a label table the model is trained again,
+    with the settings, the seed and the catalogue in the table's metadata. Give what the model learned from beside the
     catalogue again: --join, --labels.
 
     \b
     Example:
       fermiclass explain labels.fits "4FGL J0000.3-7355" --plot source.pdf
       fermiclass explain dr4-model "Mkn 421" --catalog 4FGL-DR4.fits
+      fermiclass explain dr4-model targets.csv --plot targets.pdf
     """  # noqa: D301
     if plot is not None:
         check_figure_place(plot, labels_or_model, catalog, train_on)
@@ -92,7 +93,10 @@ def explain(
     loaded = brought.into(loaded, labels=with_labels, needed=False)
     if isinstance(about, Labels):
         made_of.check(loaded.origin, f"'{about.source}'")
-    found = find_source(loaded, name)  # reports errors before the slow steps
+    given = [list_of(name).names.tolist() if Path(name).is_file() else [name] for name in names]
+    found = [find_source(loaded, name) for each in given for name in each]  # reports errors before the slow steps
+    if plot is not None and plot.suffix.lower() != ".pdf" and len(found) > 1:
+        raise click.UsageError(f"{len(found)} sources need as many pages: give a .pdf file (--plot)")
     if train_on is None and loaded.sha256 == trained_on.sha256:
         train_on = catalog
     if train_on == catalog and {*loaded.brought} == {*trained_on.brought} and loaded.sha256 == trained_on.sha256:
@@ -102,24 +106,26 @@ def explain(
     if isinstance(about, Labels):
         recipe = about.recipe
         model = train_with_bar(checked_again(about, training), quiet=quiet, what="training again")
-        explained = explain_source(
-            model, loaded, found, train_on=training, class_priors=recipe.class_priors, class2=recipe.class2
+        explained = explain_all(
+            model, loaded, found, train_on=training, class_priors=recipe.class_priors, evidence=recipe.evidence
         )
-        _compare(about, explained)
+        for each in explained:
+            _compare(about, each)
     else:
         trained_on.check(training.origin, f"the model in '{labels_or_model}'")
         model = load_folder(labels_or_model, about, quiet=quiet)
-        explained = explain_source(model, loaded, found, train_on=training, class_priors=class_priors)
+        explained = explain_all(model, loaded, found, train_on=training, class_priors=class_priors)
     if plot is not None:
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=explanation_size(explained), layout="constrained")
-        explanation(explained, figure=figure)
-        write_figure(plot, figure)
-    if not quiet:
-        print_explanation(explained)
+        pages = [Figure(figsize=explanation_size(each), layout="constrained") for each in explained]
+        for each, page in zip(explained, pages, strict=True):
+            explanation(each, figure=page)
+        write_figure(plot, *pages)
+    for each in explained if not quiet else ():
+        print_explanation(each)
         if isinstance(about, Labels) and COUNTERPARTS_KEY in about.meta:
-            print_counterpart(about, explained.name)
+            print_counterpart(about, each.name, candidates_beside(labels_or_model, about))
 
 
 def _read(path: Path | None, origin: Origin, beside: Path, option: str, brought: BroughtIn) -> Catalog:

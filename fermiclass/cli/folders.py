@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from astropy.table import Table
 
 from fermiclass.brought.sources import read_sources
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.origin import Origin
 from fermiclass.errors import CatalogError, ModelFolderError
 from fermiclass.io.model_folder import CATALOGUE, ESTIMATOR, ROWS, ModelFiles, read_model_folder
+from fermiclass.io.tables import read_table
+from fermiclass.labelling.counterparts import COUNTERPARTS_KEY
+from fermiclass.labelling.labels import Labels
 from fermiclass.nimgp.prediction.first_order import in_numpy
 from fermiclass.nimgp.settings import Settings
 from fermiclass.saved import load_model
 from fermiclass.show.terminal import load_tensorflow
+
+_COMPRESSED = (".gz", ".bz2", ".xz")
+_CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", ".ecsv")
 
 
 def look_for(origin: Origin, beside: Path, option: str) -> Catalog:
@@ -32,6 +43,13 @@ def look_for(origin: Origin, beside: Path, option: str) -> Catalog:
     raise CatalogError(
         f"the catalogue {origin.source} with SHA-256 {origin.sha256} is needed, but {what}. Give it: {option} FILE."
     )
+
+
+def found_beside(labels: Labels, path: Path) -> Catalog | None:
+    """Return the catalogue of labels, if they say which it is and :func:`look_for` finds it."""
+    with suppress(CatalogError):
+        return look_for(labels.of, path, "--catalog")
+    return None
 
 
 def load_folder(folder: Path, files: ModelFiles, *, quiet: bool) -> Any:
@@ -58,3 +76,33 @@ def read_folder(folder: Path, kind: str) -> ModelFiles:
             f"the model in '{folder}' was trained on {trained_on}: use {use}, or give another model."
         )
     return files
+
+
+def stem_of(path: Path) -> str:
+    """Return the name of a table without its endings; that of standard input is stdin."""
+    path = Path("stdin") if str(path) == "-" else path
+    bare = path.with_suffix("") if path.suffix.lower() in _COMPRESSED else path
+    return bare.stem if bare.suffix.lower() in _CATALOGUES else bare.name
+
+
+def place_of_candidates(labels: Path) -> Path:
+    """Return the file beside labels with all candidates of their sources."""
+    stem = stem_of(labels)
+    return labels.with_name(f"{stem}-counterparts{labels.name.removeprefix(stem)}")
+
+
+def candidates_beside(labels: Path, about: Labels) -> Table | None:
+    """Return all candidates of labelled sources, which 'classify' wrote beside the labels; None where it did not.
+
+    Warns when the file is that of other labels.
+    """
+    path = place_of_candidates(labels)
+    if COUNTERPARTS_KEY not in about.meta or not path.is_file():
+        return None
+    found, names = read_table(path), np.asarray(about.table["Source_Name"]).astype(str)
+    if {"Source_Name", "CPT_R95"} <= {*found.colnames} and np.isin(found["Source_Name"], names).all():
+        return found
+    warnings.warn(
+        f"'{path.name}' has the candidates of other labels: only the best of each source is shown", stacklevel=2
+    )
+    return None

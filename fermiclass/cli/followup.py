@@ -12,12 +12,13 @@ from fermiclass.analysis.followup import CRITERIA
 from fermiclass.analysis.followup import followup as rank
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.classes import NATURES
-from fermiclass.cli.folders import look_for
+from fermiclass.cli.folders import candidates_beside, look_for
 from fermiclass.cli.options import FILE, BroughtIn, common_options, completing, file_option, names
 from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.target_lists import check_targets, write_targets
 from fermiclass.labelling.labels import Labels
 from fermiclass.show.summaries import print_followup
+from fermiclass.show.terminal import train_with_bar
 
 
 def _bits(text: str) -> tuple[int, ...]:
@@ -38,6 +39,9 @@ def _bits(text: str) -> tuple[int, ...]:
     multiple=True,
     help="A file to write, can be repeated: a table (.fits, .fits.gz, .ecsv, .vot, .csv or .parquet), regions of ds9 "
     "(.reg), or a list of names and coordinates (.txt). [default: none]",
+)
+@click.option(
+    "--columns", type=names, default="", metavar="a,b", help="Columns of the tables that -o writes. [default: all]"
 )
 @file_option(
     "--exclude",
@@ -101,7 +105,7 @@ def _bits(text: str) -> tuple[int, ...]:
 @click.option("--max-ood", type=float, metavar="S", help="Maximum OOD_SCORE.")
 @click.option("--min-lasts", type=float, metavar="P", help="Minimum LASTS: probability that a later list has it.")
 @click.option("--dec", type=float, nargs=2, metavar="MIN MAX", help="Range of declination, deg.")
-@click.option("--ra", type=float, nargs=2, metavar="MIN MAX", help="Range of right ascension, deg; 330 30 includes 0.")
+@click.option("--ra", type=float, nargs=2, metavar="MIN MAX", help="Range of right ascension, deg; -30 30 includes 0.")
 @click.option("--abs-glat", type=float, nargs=2, metavar="MIN MAX", help="Range of absolute Galactic latitude, deg.")
 @click.option("--min-significance", type=float, metavar="S", help="Minimum Signif_Avg.")
 @click.option("--min-flux", type=float, metavar="F", help="Minimum Flux1000 in ph cm-2 s-1.")
@@ -118,18 +122,26 @@ def _bits(text: str) -> tuple[int, ...]:
     metavar="DEG",
     help="Draw a telescope's beam of this diameter, such as its full width at half maximum, into the charts.",
 )
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Add the column WHY: what moves the probability. The model of the labels is trained again, and the catalogues "
+    "have to be in this folder or beside the labels.",
+)
 @file_option(
     "--catalog",
-    help="The catalogue for the charts. [default: that of the labels, if it is in this folder or beside them]",
+    help="The catalogue for charts and reasons. [default: that of the labels, if it is in this folder or beside them]",
 )
 @common_options
 def followup(
     labels: Path,
     outputs: tuple[Path, ...],
+    columns: list[str],
     excluded: tuple[Path, ...],
     among: tuple[Path, ...],
     charts: Path | None,
     beam: float | None,
+    why: bool,
     catalog: Path | None,
     quiet: bool,
     **chosen: Any,
@@ -149,16 +161,26 @@ def followup(
     if charts is not None:
         check_figure_place(charts, labels, catalog, *excluded, *among)
     about = Labels.read(labels)
-    around = None
-    if charts is not None:
+    around, candidates = None, candidates_beside(labels, about)
+    if charts is not None or why:
         around = BroughtIn().again(catalog, about) if catalog else look_for(about.of, labels, "--catalog")
     ranking = rank(about.table, exclude=excluded, only=among, **chosen)
+    if why and around is not None:
+        from fermiclass.analysis.explain import add_reasons, explain_all
+        from fermiclass.labelling.training import checked_again
+
+        same = about.trained_on.sha256 == around.sha256
+        training = around if same else look_for(about.trained_on, labels, "put beside the labels")
+        model = train_with_bar(checked_again(about, training), quiet=quiet, what="training again")
+        add_reasons(ranking, explain_all(model, around, list(map(str, ranking["Source_Name"])), train_on=training))
     if charts is not None and around is not None:
         from fermiclass.plots.finder import finder_pages
 
-        pages = finder_pages(ranking, around.table, beam=beam)
+        pages = finder_pages(ranking, around.table, beam=beam, candidates=candidates)
         write_figure(charts, *(pages if charts.suffix.lower() == ".pdf" else islice(pages, 2)))  # two are too many
     for output in outputs:
-        write_targets(ranking, output)
+        write_targets(ranking, output, columns)
     if not quiet:
-        print_followup(ranking, [*outputs, *([charts] if charts else [])], rows=chosen["top"] or 10)
+        print_followup(
+            ranking, [*outputs, *([charts] if charts else [])], rows=chosen["top"] or 10, candidates=candidates
+        )

@@ -22,7 +22,6 @@ from fermiclass.cli.app import QUIET
 from fermiclass.errors import RecipeError, in_one_line
 from fermiclass.features import FEATURE_SETS
 from fermiclass.io.files import check_place, write_bytes
-from fermiclass.io.tables import read_table
 from fermiclass.labelling.class_priors import WAYS, GroupPriors, read_priors
 from fermiclass.labelling.labels import Labels
 from fermiclass.labelling.recipe import Recipe
@@ -176,7 +175,7 @@ set_option = click.option(
     metavar="NAME=VALUE",
     callback=_changes,
     help="Change one entry of the recipe, such as likelihood=probit, num_inducing=100, temperature=1.2, "
-    "training.draw_pairs=64, class2=false or also_share=0.05. 'fermiclass info --recipe' prints all.",
+    "training.draw_pairs=64, evidence=none or also_share=0.05. 'fermiclass info --recipe' prints all.",
 )
 
 model_options = _options(
@@ -227,9 +226,9 @@ class BroughtIn:
         from fermiclass.brought.joining import join, relabel
 
         for path in self.joined:
-            catalog = join(catalog, read_table(path), path.name, needed=needed)
+            catalog = join(catalog, path, needed=needed)
         if labels and self.own_labels is not None:
-            catalog = relabel(catalog, read_table(self.own_labels), self.own_labels.name, needed=needed)
+            catalog = relabel(catalog, self.own_labels, needed=needed)
         if labels and self.also is not None:
             catalog = learn_also(catalog, self.also)
         return catalog

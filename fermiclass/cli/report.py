@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from fermiclass.cli.folders import candidates_beside
 from fermiclass.cli.options import FILE, BroughtIn, brought_options, common_options, file_option
 from fermiclass.io.tables import table_endings
 from fermiclass.labelling.labels import Labels
@@ -28,6 +29,7 @@ from fermiclass.show.page import check_page_place, read_candidates, read_metrics
     "open_world",
     help="The file that 'evaluate --open LATER --json' wrote. It adds what became of earlier pulsar candidates.",
 )
+@file_option("--since", metavar="LABELS", help="Earlier labels: the page says what has changed, as 'compare' does.")
 @common_options
 def report(
     labels: Path,
@@ -37,6 +39,7 @@ def report(
     brought: BroughtIn,
     metrics: Path | None,
     open_world: Path | None,
+    since: Path | None,
     quiet: bool,
 ) -> None:
     """Write a self-contained HTML page of labelled sources: table, sky, features, reliability, provenance.
@@ -52,15 +55,23 @@ def report(
         output = Path(f"{labels.name[: len(labels.name) - len(ending)]}.html")
     if train_on is not None and catalog is None:
         raise click.UsageError("--train-on needs the catalogue that was labelled: give --catalog, too")
-    check_page_place(output, labels, catalog, train_on, metrics, open_world, *brought.files)
+    check_page_place(output, labels, catalog, train_on, metrics, open_world, since, *brought.files)
     about = Labels.read(labels)
+    loaded = None if catalog is None else brought.again(catalog, about)
+    earlier = None
+    if since is not None:
+        from fermiclass.analysis.compare import compare
+
+        earlier = compare(about.table, since, catalog=loaded)
     write_report(
         about.table,
         output,
-        catalog=None if catalog is None else brought.again(catalog, about),
+        catalog=loaded,
         trained_on=None if train_on is None else brought.again(train_on, about, training=True),
         trust=None if metrics is None else read_metrics(metrics, about.meta),
+        candidates=candidates_beside(labels, about),
         past=None if open_world is None else read_candidates(open_world),
+        since=earlier,
     )
     if not quiet:
         click.echo(f"{len(about)} sources, {output.stat().st_size / 1e6:.1f} MB: {output}")

@@ -36,9 +36,9 @@ OPEN_TRAININGS: Mapping[str, str] = {
     ":spiders": f"{_AGN},psr={'+'.join([*CLASS_TREE['pulsar'], *_SPIDERS])},{_CLEAR}",
 }
 
-#: Features of the baselines in the open world, by suffix: what published work uses without coordinates, with the
-#: distance from the Galactic plane, and :func:`peak_features`.
-OPEN_INPUTS: Mapping[str, str] = {"": "extended", "+lat": "galactic", "-four": ""}
+#: Features of the baselines in the open world, by suffix: what published work uses without coordinates, those of the
+#: default, and :func:`peak_features`.
+OPEN_INPUTS: Mapping[str, str] = {"": "extended", "+gas": "gas", "-four": ""}
 
 _OF_FOUR = ("svm", "mlps")  #: Baselines that have the features of the suffix ``-four``, too.
 
@@ -121,14 +121,15 @@ def is_baseline(name: str) -> bool:
 def factors_of(sources: Catalog, grouping: ClassGrouping) -> FloatArray | None:
     """Return the factors with which the default multiplies the probabilities of :data:`NATURES`, ``(n, 5)``.
 
-    They are those of the selection of AGN and of CLASS2, with the default classes of the catalogue as `grouping`. None
-    for a list of which they are not known.
+    They are those of the selection of AGN, of CLASS2 and of claims, with the default classes of the catalogue as
+    `grouping`. None for a list of which they are not known.
     """
     known = of_release(sources.release.name)
     if known is None:
         return None
     names = [name for name in NATURES if name in grouping.names]
     found = known.selection.ratios(sources, grouping, names) * known.second.factors(sources, grouping, names)
+    found *= known.claims.factors(sources, grouping, names)
     return np.asarray(found[:, [names.index(name if name in names else "psr") for name in NATURES]])
 
 
@@ -148,7 +149,7 @@ def baseline_method(name: str, seed: int = 0) -> Method:
     The name is one of ``BASELINES``. If it goes on with `UNCERTAINTIES_SUFFIX`, the uncertainties are features too. In
     the open world a baseline learns AGN (without bcu), pulsars and others; and by themselves bll against fsrq, and psr
     against msp where the catalogue tells them apart. Suffixes of `OPEN_INPUTS` and then of `OPEN_TRAININGS` say from
-    what: ``'forest+lat:spiders'``.
+    what: ``'forest+gas:spiders'``.
 
     Raises ValueError when there is no such baseline, or its package is not installed.
     """

@@ -194,7 +194,7 @@ def open_world(
         truth=truth,
         populations=populations,
         factors=factors_of(earlier[rows], earlier.grouping(None))
-        if recipe.class_priors == "selection" and recipe.class2
+        if recipe.class_priors == "selection" and recipe.evidence == Recipe().evidence
         else None,
         floor=1e-4,
         later=str(later.source),
@@ -292,6 +292,7 @@ def _targets(
         "grouping": str(catalog.grouping(recipe.classes)),
         "min_significance": recipe.min_significance,
         "class_priors": recipe.class_priors if isinstance(recipe.class_priors, str) else "given",
+        **({"brought": [str(each) for each in catalog.brought]} if catalog.brought else {}),
         **about.pop("meta", {}),
     }
     return Targets(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,9 @@ from fermiclass.evaluation.methods import Method
 from fermiclass.evaluation.protocols import Targets
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import plain_value
+
+if TYPE_CHECKING:
+    from fermiclass.evaluation.counterparts import Bin
 
 MEAN = "mean"  #: Name of the mean of all baselines of a variant, before its suffix.
 
@@ -51,6 +54,7 @@ class Evaluation:
 
     targets: Targets  #: The sources.
     results: Mapping[str, Result]  #: What each method says of them, by name.
+    counterparts: Sequence[Bin] = ()  #: Candidate counterparts beside those of the later list.
 
     def __len__(self) -> int:
         return len(self.targets.scored)
@@ -195,6 +199,8 @@ class Evaluation:
             "found": {name: row["n"] for name, row in self.per_class(self.best).items()},
             "methods": {name: self._method_to_dict(name) for name in self.results},
         }
+        if self.counterparts:
+            found["counterparts"] = [asdict(each) for each in self.counterparts]
         if (same := self.same_factors) is not None:
             own = [name for name, each in same.results.items() if not each.method.is_baseline]
             found["same_factors"] = {name: same.versus_baselines(name) for name in own}

@@ -197,7 +197,7 @@ FEATURE_SETS: dict[str, tuple[Feature, ...]] = {
     "gas": GAS_FEATURES,
 }
 
-DEFAULT_FEATURE_SET = "galactic"
+DEFAULT_FEATURE_SET = "gas"
 
 #: Every defined feature by name.
 FEATURES: dict[str, Feature] = {feature.name: feature for members in FEATURE_SETS.values() for feature in members}

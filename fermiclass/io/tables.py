@@ -143,7 +143,8 @@ def parse_table(content: bytes, path: Path, columns: Collection[str] = (), usual
     except MemoryError:
         raise
     except Exception as error:  # every parser has its own exceptions, and every compression
-        reason = "no separator fits all lines" if "Unable to guess" in str(error) else in_one_line(error)
+        lost = "Unable to guess" in str(error) or isinstance(error, LookupError)
+        reason = "no separator fits all lines" if lost else in_one_line(error)
         raise CatalogError(f"'{path}' cannot be read ({reason}). {again}.") from error
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from astropy.table import Table
 
-from fermiclass.errors import OutputError
+from fermiclass.errors import OutputError, SelectionError
 from fermiclass.io import FloatArray
 from fermiclass.io.files import check_place, read_bytes, write_bytes
 from fermiclass.io.tables import read_table, table_endings, write_table
@@ -84,15 +85,20 @@ def check_targets(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] 
     return check_place(path, *inputs)
 
 
-def write_targets(table: Table, path: str | os.PathLike[str]) -> None:
+def write_targets(table: Table, path: str | os.PathLike[str], columns: Sequence[str] = ()) -> None:
     """Write sources as a table, as regions of ds9 (.reg) or as a list of names and coordinates (.txt).
 
+    A table has all columns, or those that are given; raises SelectionError where there is no such column.
     A .csv file is to be read by people: angles have four decimals, other numbers four digits, and no probability is 1.
     Warns with UserWarning where regions or a list lack sources that have no position.
     """
     target = check_targets(path)
     writer = _WRITERS.get(target.suffix.lower())
+    if missing := [name for name in columns if name not in table.colnames]:
+        known = ", ".join(table.colnames)
+        raise SelectionError(f"the list has no column {missing[0]}: choose among {known} (--columns)")
     if writer is None:
+        table = table[list(columns)] if columns else table
         write_table(_in_few_digits(table) if target.suffix.lower() == ".csv" else table, path)
     else:
         placed = np.isfinite(angles(table, PLACE[0]) + angles(table, PLACE[1], 90.0))

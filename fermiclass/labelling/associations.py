@@ -28,6 +28,7 @@ from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
 from fermiclass.catalog.catalog import DISC, LATITUDE_EDGE
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.io import FloatArray
+from fermiclass.labelling.claims import Claims
 
 #: Odds of fsrq against bll among AGN without a type, relative to AGN with a type. Broad lines give an fsrq its type
 #: early, so few are left: models of DR1 to DR4 expect 74 fsrq among the bcu that FL16Y types in one half of the sky;
@@ -243,6 +244,9 @@ class SecondAssociations:
         rates = {name: float(np.mean(kind == name)) / (1 + (RATIO - 1) * m) for name, m in fractions.items()}
         return cls({name: min(b, _MOST_BY_CHANCE) for name, b in rates.items()})
 
+    def __bool__(self) -> bool:
+        return bool(self.chance)
+
     def factors(self, sources: Catalog, grouping: ClassGrouping, classes: Sequence[str]) -> FloatArray:
         """Return the likelihood of each class up to a factor of the source, ``(n, C)``; 1 without evidence.
 
@@ -277,6 +281,7 @@ class Associations(NamedTuple):
 
     selection: SelectionPrior
     second: SecondAssociations
+    claims: Claims
     fractions: Mapping[str, float]  #: Expected fractions of the unassociated sources by kind.
 
 
@@ -291,4 +296,5 @@ def of_release(name: str) -> Associations | None:
     if name not in content:
         return None
     kept = content[name]
-    return Associations(SelectionPrior(**kept["selection"]), SecondAssociations(kept["second"]), kept["fractions"])
+    said = SelectionPrior(**kept["selection"]), SecondAssociations(kept["second"]), Claims(kept["claims"])
+    return Associations(*said, kept["fractions"])

@@ -11,31 +11,40 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass._version import __version__
 from fermiclass.brought.candidates import Candidates
+from fermiclass.brought.sources import CatalogLike, catalog_of
 from fermiclass.catalog import CLASS_TREE, Catalog, ClassGrouping
 from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.releases import CatalogWarning, warn_of_other_release
 from fermiclass.catalog.time_bins import in_bins_of
-from fermiclass.errors import FeatureError, ModelFolderError, require
+from fermiclass.errors import FeatureError, ModelFolderError
 from fermiclass.features import FeatureTable, Imputation, extract_features
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import typed
+from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 from fermiclass.labelling.associations import Associations, SecondAssociations, SelectionPrior, of_release
+from fermiclass.labelling.claims import Claims
 from fermiclass.labelling.class_priors import DEFAULT_WAY, NUMBERS_KEY, GroupPriors, check_class_priors, given_ratios
-from fermiclass.labelling.counterparts import add_counterparts, kinds_of_classes, of_those, one_or_several, weigh
+from fermiclass.labelling.counterparts import (
+    Strength,
+    add_counterparts,
+    kinds_of_classes,
+    of_those,
+    one_or_several,
+    weigh,
+)
 from fermiclass.labelling.exposure import exposure_ratio, in_other_exposure
 from fermiclass.labelling.labels import FLAG_IN_DOUBT, LABELLED, META_KEYS, TRAINED_ON, label_table
-from fermiclass.labelling.recipe import CLASS2_KEY, Recipe, targets_of, without_class_sets
+from fermiclass.labelling.recipe import EVIDENCE, Recipe, targets_of, without_class_sets
 from fermiclass.labelling.unknown_values import average, complete, doubted, find_companions
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.prediction.prediction import Prediction, join
 
 if TYPE_CHECKING:
-    from astropy.table import Table
-
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
     from fermiclass.nimgp.estimators.fitted import Fitted
 
@@ -69,6 +78,7 @@ class CatalogModel:
     selection: SelectionPrior = field(default_factory=SelectionPrior)
     #: What CLASS2 says of a source without an association.
     second: SecondAssociations = field(default_factory=SecondAssociations)
+    claims: Claims = field(default_factory=Claims)  #: What claimed blazars say of a source without an association.
 
     @cached_property
     def estimator(self) -> NIMGPClassifier:
@@ -166,7 +176,10 @@ class CatalogModel:
         mean = (corrected / corrected.sum(axis=1, keepdims=True)).mean(axis=0) if len(p) else np.zeros(p.shape[1])
         of_kind = {kind: self.grouping.within(kind, self.classes) for kind in CLASS_TREE}
         fractions = {kind: float(mean[own].sum()) for kind, own in of_kind.items()}
-        return Associations(selection, SecondAssociations.fit(catalog, fractions), fractions)
+        p_agn = corrected[:, of_agn].sum(axis=1) / corrected.sum(axis=1)
+        return Associations(
+            selection, SecondAssociations.fit(catalog, fractions), Claims.fit(catalog, p_agn), fractions
+        )
 
     def expecting(self, known: Associations, catalog: Catalog, table: FeatureTable) -> SelectionPrior:
         """Return the selection prior with which the model expects as many AGN in its training catalogue as are known.
@@ -194,12 +207,13 @@ class CatalogModel:
 
     def label(
         self,
-        catalog: Catalog,
+        catalog: CatalogLike,
         targets: str | None = None,
         *,
         class_priors: str | GroupPriors | None = None,
-        class2: bool | None = None,
+        evidence: str | None = None,
         counterparts: Candidates | Sequence[Candidates] = (),
+        teachers: Catalog | None = None,
         table: FeatureTable | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Table:
@@ -211,18 +225,21 @@ class CatalogModel:
             A catalogue of any release that has the model's features.
         targets
             ``'unassociated'``, ``'bcu'``, ``'uncertain'`` (these and unk, except training sources) or ``'all'``. By
-            default that of the model's recipe; so with `class_priors` and `class2`.
+            default that of the model's recipe; so with `class_priors` and `evidence`.
         class_priors
             Class priors of the sources to be labelled. ``'selection'``: corrected for the selection of AGN
             (:class:`fermiclass.labelling.associations.SelectionPrior`). ``'trained'``: as among the training sources.
             Or numbers by group, such as ``{'unassociated': {'bll': 0.4, 'fsrq': 0.2, 'psr': 0.2, 'other': 0.2}}``; the
             groups are unassociated, bcu and unk, and a group without numbers keeps the priors of the training.
-        class2
-            Whether the class of a low-probability association, CLASS2, counts as evidence
-            (:class:`fermiclass.labelling.associations.SecondAssociations`).
+        evidence
+            What counts beside the features, of :data:`fermiclass.labelling.recipe.EVIDENCE`: the class of a
+            low-probability association, CLASS2 (:class:`fermiclass.labelling.associations.SecondAssociations`), and
+            blazars that others claim (:class:`fermiclass.labelling.claims.Claims`). ``'none'`` for neither.
         counterparts
             Tables of objects, one of which may be a source without an association, as evidence of its class
             (:mod:`fermiclass.labelling.counterparts`).
+        teachers
+            A further catalogue, such as that of the training, whose unassociated sources teach what counterparts say.
         table
             The features of all sources of the catalogue, imputed as the model's, to save time.
         progress
@@ -232,8 +249,9 @@ class CatalogModel:
         -------
         Table
             The label table: one row for each target, in the catalogue's order. See
-            :mod:`fermiclass.labelling.labels`. The label of a source does not depend on the other sources. Features
-            that are not known are averaged over: :mod:`fermiclass.labelling.unknown_values`.
+            :mod:`fermiclass.labelling.labels`. The label of a source does not depend on the other sources; what
+            counterparts say is learned from all unassociated ones of `catalog` and `teachers`. Features that are not
+            known are averaged over: :mod:`fermiclass.labelling.unknown_values`.
 
         Raises
         ------
@@ -249,9 +267,9 @@ class CatalogModel:
         CatalogWarning
             When the catalogue lacks some of the model's features.
         """
-        require(Catalog, catalog=catalog)
+        catalog = catalog_of(catalog)
         tables = one_or_several(counterparts)
-        recipe = Recipe.of(self.recipe, targets=targets, class_priors=class_priors, class2=class2)
+        recipe = Recipe.of(self.recipe, targets=targets, class_priors=class_priors, evidence=evidence)
         check_class_priors(recipe.class_priors, self.classes)
         is_target = targets_of(catalog, self.grouping, recipe.targets)
         meta = self._metadata(catalog, recipe)
@@ -261,7 +279,8 @@ class CatalogModel:
         sources = catalog[judged]
         _LOG.info("labelling %d of %d sources", is_target.sum(), len(catalog))
         features = self.features_of(sources) if table is None else complete(self.domain, table[judged])
-        ratios = self.ratios(sources, recipe.class_priors, recipe.class2)
+        claimed = "claims" in recipe.evidence and bool(self.claims)
+        ratios = self.ratios(sources, recipe.class_priors, recipe.evidence.replace("claims", ""))
         shares = self.training_shares * self.own_factors
         in_doubt = np.zeros(len(sources), bool) if sources.in_doubt is None else sources.in_doubt
         in_doubt = in_doubt | in_other_exposure(exposure_ratio(self.domain, self.features, catalog), catalog)
@@ -271,10 +290,12 @@ class CatalogModel:
             return doubted(found, in_doubt, shares if not self.grouping.own else shares / shares.sum())
 
         prediction = before = predict(ratios)
-        if tables:
+        if tables or claimed:
             of_kind = kinds_of_classes(self.grouping, self.classes)
             p = before.probabilities @ of_kind
-            factors, strengths = weigh(tables, sources.table, p, sources.status)
+            factors = by_claims = self._of_claims(sources, recipe, tables)
+            if tables:
+                factors, strengths = self._weigh(tables, sources, p, recipe, teachers)
             of_class = factors[:, of_kind.argmax(axis=1)]
             prediction = predict(of_class if ratios is None else ratios * of_class)
         labels = label_table(
@@ -286,10 +307,36 @@ class CatalogModel:
             meta=meta,
             tops=self.grouping.tops,
         )
+        if claimed:
+            agn = before.probabilities[:, self.grouping.of_agn(self.classes)].sum(axis=1)
+            self.claims.add_to(labels, sources, tables, by_claims, agn)
         if tables:
             gamma = dict(zip(self.classes, before.probabilities.T, strict=True))
             add_counterparts(labels, tables, strengths, gamma, of_those(factors, p, strengths))
         return labels[is_target[judged]]
+
+    def _of_claims(self, sources: Catalog, recipe: Recipe, tables: Sequence[Candidates]) -> FloatArray:
+        """Return the factors of claims by kind of source, ``(n, 3)``; 1 where they do not count."""
+        claims = self.claims if "claims" in recipe.evidence else Claims()
+        return claims.of_kinds(sources, tables)
+
+    def _weigh(
+        self, tables: list[Candidates], sources: Catalog, p: FloatArray, recipe: Recipe, teachers: Catalog | None
+    ) -> tuple[FloatArray, list[Strength]]:
+        """Return the factors of counterparts by kind, ``(n, 3)``, which `teachers` teach, too, and their strengths."""
+        placed, status, claims = sources.table, sources.status, self._of_claims(sources, recipe, tables)
+        if teachers is not None:
+            new = ~np.isin(teachers.names, sources.names)
+            more = teachers[teachers.is_target(self.grouping, "unassociated") & new]
+            ratios = self.ratios(more, recipe.class_priors, recipe.evidence.replace("claims", ""))
+            taught = self.predict(self.features_of(more), ratios=ratios).probabilities
+            placed = Table({x: np.append(angles(placed, x), angles(more.table, x)) for x in (*PLACE, *ELLIPSE)})
+            placed["Source_Name"] = np.append(sources.names, more.names)
+            p = np.vstack([p, taught @ kinds_of_classes(self.grouping, self.classes)])
+            status = np.append(status, more.status)
+            claims = np.vstack([claims, self._of_claims(more, recipe, tables)])
+        factors, strengths = weigh(tables, placed, p, status, claims=claims)
+        return factors[: len(sources)], strengths
 
     def features_of(self, catalog: Catalog) -> FeatureTable:
         """Return the model's features of all sources of a catalogue; see :meth:`label` for what it lacks."""
@@ -311,9 +358,9 @@ class CatalogModel:
         return complete(self.domain, table)
 
     def ratios(
-        self, sources: Catalog, class_priors: str | GroupPriors = DEFAULT_WAY, class2: bool = True
+        self, sources: Catalog, class_priors: str | GroupPriors = DEFAULT_WAY, evidence: str = ",".join(EVIDENCE)
     ) -> FloatArray | None:
-        """Return the factors of the probabilities, ``(n, C)``: class priors, as in :meth:`label`, times CLASS2's.
+        """Return the factors of the probabilities, ``(n, C)``: class priors times evidence, as in :meth:`label`.
 
         None for no correction.
         """
@@ -327,10 +374,12 @@ class CatalogModel:
             ratios = np.where(np.isin(sources.status, [*class_priors])[:, None], given, self.own_factors)
         elif self.grouping.own:
             ratios = np.tile(self.own_factors, (len(sources), 1))
-        if not class2 or not self.second.chance:
-            return ratios
-        evidence = self.second.factors(sources, self.grouping, self.classes)
-        return evidence if ratios is None else ratios * evidence
+        said: tuple[SecondAssociations | Claims, ...] = (self.second, self.claims)
+        for name, found in zip(EVIDENCE, said, strict=True):
+            if name in evidence and found:
+                factors = found.factors(sources, self.grouping, self.classes)
+                ratios = factors if ratios is None else ratios * factors
+        return ratios
 
     def predict(
         self,
@@ -387,8 +436,10 @@ class CatalogModel:
         }
         if recipe.class_priors == "selection" and (numbers := self.selection.to_dict()):
             found[NUMBERS_KEY] = json.dumps(numbers)
-        if recipe.class2:
-            found[CLASS2_KEY] = json.dumps(dict(self.second.chance))
+        if "class2" in recipe.evidence:
+            found["class2"] = json.dumps(dict(self.second.chance))
+        if "claims" in recipe.evidence:
+            found["claims"] = self.claims.completeness
         if about.left_out:
             found["leftout"] = ",".join(about.left_out)
         return {key: found[key] for key in dict.fromkeys([*META_KEYS, *found]) if key in found}
@@ -403,6 +454,7 @@ class CatalogModel:
             "provenance": asdict(self.provenance),
             "selection": self.selection.to_dict(),
             "second": dict(self.second.chance),
+            "claims": self.claims.completeness,
         }
 
     @classmethod
@@ -421,6 +473,7 @@ class CatalogModel:
             provenance=typed(Provenance, entries["provenance"]),
             selection=typed(SelectionPrior, entries["selection"]),
             second=SecondAssociations(typed(Mapping[str, float], entries["second"], "second")),
+            claims=Claims(typed(float, entries["claims"], "claims")),
         )
         check_class_priors(recipe.class_priors, model.classes)
         if model.classes != sorted(model.grouping.names):

@@ -34,6 +34,8 @@ COUNTERPARTS_KEY = "cptables"
 #: Prefix of a column with the probability of a class without counterparts.
 BEFORE = "Gamma_P_"
 
+BF_CLAIM = "BF_CLAIM"  #: Column with the factor of the odds of an AGN by :mod:`fermiclass.labelling.claims`.
+
 MOST_OF_CLAIMS = 50.0  #: A claimed counterpart changes the odds by this factor at most.
 
 LEAST_SIGNIFICANCE = 2.0  #: A table with fewer standard errors of real counterparts changes nothing.
@@ -44,7 +46,7 @@ _QUANTILES, _MOST_CUTS, _LEAST_GAIN = (0.2, 0.35, 0.5, 0.65, 0.75, 0.85, 0.92, 0
 _STEPS_FOR_CUTS = 300
 _STEPS, _TOLERANCE = 2000, 1e-7
 _LEAST_INFORMATION, _TINY = 1e-12, 1e-12
-_SOME, _AT_THE_CENTRE = 5, 1e-4  # objects, and u below which half of real counterparts cannot be
+_SOME, _MOST_CENTRED = 4, 20  # objects at the places of LAT sources, more than these and so many times all others
 _LEAST_SHOWN = 0.01  # posterior of a candidate in the table of all
 
 
@@ -112,24 +114,28 @@ class Strength:
 Used = Sequence[tuple[Candidates, Strength, Surroundings]]  # tables that say something, each object in one of them
 
 
-def together(used: Used, status: NDArray[np.str_], *, capped: bool = True) -> FloatArray:
-    """Return BF of all tables by kind, ``(N, 3)``: ``1 + Σ (BF − 1)``, as a source has one counterpart at most."""
-    total = np.ones((len(status), len(KINDS)))
+def together(used: Used, status: NDArray[np.str_], claims: FloatArray, *, capped: bool = True) -> FloatArray:
+    """Return BF of all tables by kind, ``(N, 3)``: ``1 + Σ (BF − 1)``, as a source has one counterpart at most.
+
+    `claims` are the factors of claimed blazars, ``(N, 3)``: one more table.
+    """
+    total = claims.copy()
     for _, strength, near in used:
         asked = np.isin(status, strength.statuses)[:, None]
         total += np.where(asked, strength.factors(near, len(status), capped=capped) - 1.0, 0.0)
-    return total
+    return np.maximum(total, _TINY)
 
 
-def _learned(used: Used, P: FloatArray, teach: NDArray[np.bool_]) -> list[Strength]:
+def _learned(used: Used, P: FloatArray, teach: NDArray[np.bool_], claims: FloatArray) -> list[Strength]:
     """Return the strengths with the completeness of all tables, which is learned together."""
     kinds = [k for k, kind in enumerate(KINDS) if any(kind in each.kinds for each, _, _ in used)]
     has = [np.array([[KINDS[k] in each.kinds] * len(each.categories) for k in kinds]) for each, _, _ in used]
     excess = np.hstack([np.where(near.covered[:, None], summed(near, len(P)), 1.0) for _, _, near in used])
     rows = teach & np.any([near.covered for _, _, near in used], axis=0)
     p, excess = P[rows][:, kinds], excess[rows]
-    c = _completeness(p, excess, 1.0 - p.sum(axis=1), np.hstack(has))
-    total = 1.0 + np.einsum("na,nk,ak->n", p, excess - 1.0, c)
+    base, rest = _with_claims(P[rows], claims[rows], kinds)
+    c = completeness(p, excess, rest, base, np.hstack(has))
+    total = rest + np.sum(p * _factors(c, excess, base), axis=1)
     score = p[:, :, None] * (excess[:, None, :] - 1.0) / total[:, None, None]
     flat = score.reshape(len(score), -1)[:, (which := np.hstack(has).ravel())]
     sigma: FloatArray = np.full(which.size, 1.0 / np.sqrt(_LEAST_INFORMATION))
@@ -147,7 +153,9 @@ def _learned(used: Used, P: FloatArray, teach: NDArray[np.bool_]) -> list[Streng
     return found
 
 
-def find_cuts(candidates: Candidates, sources: Table, P: FloatArray, teach: NDArray[np.bool_]) -> list[float]:
+def find_cuts(
+    candidates: Candidates, sources: Table, P: FloatArray, teach: NDArray[np.bool_], claims: FloatArray
+) -> list[float]:
     """Return the fluxes between the categories of a table, none without fluxes.
 
     Of cuts at :data:`_QUANTILES` of the fluxes of all its objects, up to two are taken, one after the other, as long as
@@ -159,15 +167,16 @@ def find_cuts(candidates: Candidates, sources: Table, P: FloatArray, teach: NDAr
     kinds = [KINDS.index(kind) for kind in candidates.kinds]
     near = candidates.around(sources)
     rows = teach & near.covered
-    p, rest = P[rows][:, kinds], 1.0 - P[rows][:, kinds].sum(axis=1)
+    p = P[rows][:, kinds]
+    base, rest = _with_claims(P[rows], claims[rows], kinds)
 
     def evidence(cuts: Sequence[float]) -> float:
         membership = candidates.parted(cuts).membership
         share = membership.mean(axis=0)
         by_category = near.excess * (membership / np.where(share > 0, share, 1.0))[near.candidate]
         excess = summed(near._replace(excess=by_category), len(P))[rows]
-        c = _completeness(p, excess, rest, steps=_STEPS_FOR_CUTS)
-        return float(np.log(np.sum(p * (1.0 + (excess - 1.0) @ c.T), axis=1) + rest).sum())
+        c = completeness(p, excess, rest, base, steps=_STEPS_FOR_CUTS)
+        return float(np.log(np.sum(p * _factors(c, excess, base), axis=1) + rest).sum())
 
     possible = np.unique(np.nanquantile(candidates.flux, _QUANTILES)).tolist()
     cuts: list[float] = []
@@ -187,19 +196,30 @@ def summed(near: Surroundings, number: int) -> FloatArray:
     return total
 
 
-def _completeness(
-    P: FloatArray, excess: FloatArray, rest: FloatArray, has: Any = True, steps: int = _STEPS
+def _with_claims(P: FloatArray, claims: FloatArray, kinds: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+    """Return the factors of claims of some kinds, ``(n, A)``, and the probability of all others times theirs, (n,)."""
+    return claims[:, kinds], np.sum(np.delete(P * claims, kinds, axis=1), axis=1) + 1.0 - P.sum(axis=1)
+
+
+def _factors(c: FloatArray, excess: FloatArray, base: Any) -> FloatArray:
+    """Return BF of each kind, ``(n, A)``: that of no object of the tables, and those of the objects by category."""
+    return np.maximum(base - c.sum(axis=1), 0.0) + excess @ c.T
+
+
+def completeness(
+    P: FloatArray, excess: FloatArray, rest: FloatArray, base: Any = 1.0, has: Any = True, steps: int = _STEPS
 ) -> FloatArray:
     """Return c, ``(A, K)``, of greatest ``Σ_i ln [Σ_a P_ia BF_ia + rest_i]`` by EM, less a little for the prior.
 
-    P ``(n, A)`` are the probabilities of the kinds that have counterparts, `rest` those of the others. `has` says which
-    kind can have one of which category, ``(A, K)``.
+    P ``(n, A)`` are the probabilities of the kinds that have counterparts, `rest` those of the others. `base` is BF of
+    a kind without objects in the tables at c = 0, ``(n, A)``, and `has` says which kind can have one of which category,
+    ``(A, K)``.
     """
     c = np.full((P.shape[1], excess.shape[1]), 0.5 / excess.shape[1]) * has
     for _ in range(steps):
-        weight = P / (np.sum(P * (1.0 + (excess - 1.0) @ c.T), axis=1) + rest)[:, None]
+        weight = P / (np.sum(P * _factors(c, excess, base), axis=1) + rest)[:, None]
         found = c * (weight.T @ excess)
-        none = (1.0 - c.sum(axis=1)) * weight.sum(axis=0)
+        none = np.sum(weight * np.maximum(base - c.sum(axis=1), 0.0), axis=0)
         new = found / (found.sum(axis=1) + none + _NONE)[:, None]
         done, c = np.max(np.abs(new - c)) < _TOLERANCE, new
         if done:
@@ -226,21 +246,31 @@ def weigh(
     P: FloatArray,
     status: NDArray[np.str_],
     learn: NDArray[np.bool_] | None = None,
+    claims: FloatArray | None = None,
 ) -> tuple[FloatArray, list[Strength]]:
     """Return the factors of N sources by kind, ``(N, 3)``, and what each table says; P are their probabilities by kind.
 
     The counterpart is in one table at most: an object of several counts in the first, and c is learned together.
     `status` is that of each source, ``(N,)``, one of :data:`fermiclass.catalog.SOURCE_STATUSES`. `learn` are the
-    sources from which it is learned, by default all; only unassociated ones teach.
+    sources from which it is learned, by default all; only unassociated ones teach. `claims` are the factors of claimed
+    blazars that are in no table, ``(N, 3)``.
     """
+    claims = np.ones((len(sources), len(KINDS))) if claims is None else claims
     teach = (status == STATUSES[0]) & (True if learn is None else learn)
     strengths = []
     for objects in candidates:
         near = objects.around(sources)
         strengths.append(strength := Strength.of(objects, near, teach))
-        if strength.objects >= _SOME and np.median(near.u[near.u <= 1.0]) < _AT_THE_CENTRE:
+        if near.centred > max(_SOME, _MOST_CENTRED * strength.objects):
             raise CatalogError(
                 f"the positions in '{objects.source}' are those of the LAT sources: give those of the counterparts."
+            )
+        if near.centred > _SOME:
+            warnings.warn(
+                f"'{objects.source}': {near.centred} objects have the very places of LAT sources, and are not used: "
+                "they are no counterparts",
+                CatalogWarning,
+                stacklevel=3,
             )
         if strength.share - LEAST_SIGNIFICANCE * strength.share_error > 1.0:
             warnings.warn(
@@ -259,16 +289,16 @@ def weigh(
             stacklevel=3,
         )
     found = {
-        s.sha256: find_cuts(objects, sources, P, teach)
+        s.sha256: find_cuts(objects, sources, P, teach, claims)
         for objects, s in zip(candidates, strengths, strict=True)
         if s.says
     }
     strengths = [replace(each, cuts=found.get(each.sha256, ())) for each in strengths]
     used = _used(candidates, strengths, sources)
-    learned = _learned(used, P, teach) if used else []
+    learned = _learned(used, P, teach, claims) if used else []
     for (_, before, _), after in zip(used, learned, strict=True):
         strengths[strengths.index(before)] = after
-    return together([(t, s, near) for (t, _, near), s in zip(used, learned, strict=True)], status), strengths
+    return together([(t, s, near) for (t, _, near), s in zip(used, learned, strict=True)], status, claims), strengths
 
 
 def _used(candidates: Sequence[Candidates], strengths: Sequence[Strength], sources: Table) -> Used:
@@ -292,7 +322,8 @@ def add_counterparts(
     found = counterpart_table(labels, candidates, least=0.0)
     _, rows = np.unique(np.asarray(found["ROW"]), return_index=True)  # the most probable comes first
     best, at = found[rows], np.asarray(found["ROW"])[rows]
-    for name, empty in (("CPT_NAME", ""), ("CPT_RA", np.nan), ("CPT_DEC", np.nan), ("P_CPT", 0.0), ("CPT_TABLE", "")):
+    for name in [name for name in _COLUMNS if name.startswith("CPT_") or name == "P_CPT"]:
+        empty = "" if best[name].dtype.kind == "U" else 0.0 if name == "P_CPT" else np.nan
         values = np.full(len(labels), empty, dtype=best[name].dtype)
         values[at] = best[name]
         labels[name] = Column(values, unit=best[name].unit, description=best[name].description, meta=best[name].meta)
@@ -341,21 +372,24 @@ def counterpart_table(
     status = np.asarray(labels[STATUS]).astype(str)
     parts: dict[str, list[Any]] = {name: [] for name in list(_COLUMNS)[1:]}  # Source_Name comes last
     used = _used(candidates, strengths, labels)
-    total = together(used, status, capped=False)
+    claims = np.ones((len(labels), len(KINDS)))
+    if BF_CLAIM in labels.colnames:
+        claims[:, KINDS.index("agn")] = labels[BF_CLAIM]
+    total = together(used, status, claims, capped=False)
     for each, strength, near in used:
         p = strength.posterior(near, after, total)
         factors = of_those(strength.factors(near, len(labels)), after, [strength])
         chosen = np.flatnonzero(np.isin(status, strength.statuses)[near.source] & (p >= least) & (p > 0))
         i, j = near.source[chosen], near.candidate[chosen]
-        columns: tuple[Any, ...] = (i, each.names[j], each.ra[j], each.dec[j], p[chosen], factors[i])
+        columns: tuple[Any, ...] = (i, each.names[j], each.ra[j], each.dec[j], each.r95[j], p[chosen], factors[i])
         for name, column in zip(parts, (*columns, [each.source] * len(i)), strict=True):
             parts[name].extend(column)
-    found = Table(parts, dtype=(int, str, float, float, float, float, str))
+    found = Table(parts, dtype=(int, str, *[float] * 5, str))
     found = found[np.lexsort((-np.asarray(found["P_CPT"]), np.asarray(found["ROW"])))]
     found.add_column(Column(np.asarray(labels["Source_Name"])[np.asarray(found["ROW"])], "Source_Name"), 0)
     for name, (description, ucd) in _COLUMNS.items():
         found[name].description, found[name].meta["ucd"] = description, ucd
-    found["CPT_RA"].unit = found["CPT_DEC"].unit = "deg"
+    found["CPT_RA"].unit = found["CPT_DEC"].unit = found["CPT_R95"].unit = "deg"
     return found
 
 
@@ -365,6 +399,7 @@ _COLUMNS = {
     "CPT_NAME": ("Most probable counterpart in the tables of counterparts", "meta.id.assoc"),
     "CPT_RA": ("Its right ascension, J2000", "pos.eq.ra"),
     "CPT_DEC": ("Its declination, J2000", "pos.eq.dec"),
+    "CPT_R95": ("Radius of 95 % of its position along the major axis", "stat.error;pos.eq"),
     "P_CPT": ("Probability that it is the counterpart", "stat.probability"),
     "BF_CPT": ("Factor of the odds of sources that have counterparts in the tables", "stat.value"),
     "CPT_TABLE": ("The table that has it", "meta.id.assoc;meta.dataset"),

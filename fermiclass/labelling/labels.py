@@ -20,7 +20,7 @@ from fermiclass.io.tables import read_table
 from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY
 from fermiclass.labelling.lasting import lasting
 from fermiclass.labelling.prediction_columns import ROW_FLAGS, add_column, add_domain, add_prediction
-from fermiclass.labelling.recipe import CLASS2_KEY, OPTIONS_KEY, Recipe
+from fermiclass.labelling.recipe import EVIDENCE_KEY, OPTIONS_KEY, Recipe
 from fermiclass.nimgp.settings import FIELDS
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ LABELLED, TRAINED_ON = ("catalog", "sha256", "release", "brought"), ("train_on",
 #: The first metadata of a label table, in their order.
 META_KEYS = (
     "creator", "catalog", "sha256", "release", "targets", "train_on", "trainsha", "classes", "counts", WAY_KEY,
-    NUMBERS_KEY, CLASS2_KEY, "min_significance", "features", *sorted(FIELDS), OPTIONS_KEY,
+    NUMBERS_KEY, EVIDENCE_KEY, "class2", "claims", "min_significance", "features", *sorted(FIELDS), OPTIONS_KEY,
     "versions", "leftout", "brought", "trainbro",
 )  # fmt: skip
 
@@ -167,11 +167,24 @@ def second_association(row: Row) -> str:
 
 
 def counterpart(row: Row) -> str:
-    """Return the best candidate of a row of the label table, such as ``X1 (x.csv), P_CPT 0.93``; '' without one."""
+    """Return the candidate of a row of labels, or of all candidates, such as ``X1 of x.csv at …``; '' without one."""
     if "CPT_NAME" not in row.colnames or not float(row["P_CPT"]) >= 0.01:
         return ""
-    place = f"RA {row['CPT_RA']:.4f}°, Dec {row['CPT_DEC']:+.4f}°"
+    error = 3600.0 * float(row["CPT_R95"])
+    place = f"RA {row['CPT_RA']:.4f}°, Dec {row['CPT_DEC']:+.4f}°" + f" ± {error:.2g}″" * (error > 0)
     return f"{str(row['CPT_NAME']).strip() or 'an object'} of {row['CPT_TABLE']} at {place}, P_CPT {row['P_CPT']:.2f}"
+
+
+def counterparts_of(row: Row, candidates: Table | None, most: int | None = None) -> list[str]:
+    """Return the candidates of a row of labels, the most probable first: of a table, or else the best alone.
+
+    Beyond the first `most`, it is their number.
+    """
+    if candidates is None or not counterpart(row):
+        return [found for found in [counterpart(row)] if found]
+    chosen = candidates[np.asarray(candidates["Source_Name"]) == row["Source_Name"]]
+    more = len(chosen) - (most or len(chosen))
+    return [*map(counterpart, chosen[:most]), *[f"and {more} less probable ones"] * (more > 0)]
 
 
 def class_sets(P: NDArray[np.float64], classes: Sequence[str], least: float = SET_PROBABILITY) -> NDArray[np.str_]:
@@ -207,6 +220,14 @@ def shown(p: float) -> str:
     """Return a probability in three decimals; none is 1."""
     text = f"{p:.3f}"
     return "> 0.999" if text == "1.000" else text
+
+
+def labels_of(given: Table | str | os.PathLike[str]) -> Table:
+    """Return a label table as it is, and that in a file as :meth:`Labels.read` reads it."""
+    if isinstance(given, str | os.PathLike):
+        return Labels.read(given).table
+    require(Table, labels=given)
+    return given
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict
 import numpy as np
 
 from fermiclass.brought.column_names import idle
+from fermiclass.brought.sources import CatalogLike, catalog_of
 from fermiclass.catalog import TARGETS, THREE_CLASSES, Catalog, CatalogWarning, ClassGrouping
 from fermiclass.catalog.time_bins import in_bins_of
-from fermiclass.errors import CatalogError, ClassError, RecipeError, in_one_line, require
+from fermiclass.errors import CatalogError, ClassError, RecipeError, in_one_line
 from fermiclass.features import (
     DEFAULT_FEATURE_SET,
     PAPER_MIN_SIGNIFICANCE,
@@ -41,9 +42,12 @@ from fermiclass.nimgp.settings import FIELDS, Settings, described
 if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
-#: Metadata of a label table: settings that are no single number or text, and how often CLASS2 is of a kind by chance,
-#: both as JSON; ``{}`` where CLASS2 was not used.
-OPTIONS_KEY, CLASS2_KEY = "options", "class2"
+#: Metadata of a label table: settings that are no single number or text, as JSON, and the evidence that was used.
+OPTIONS_KEY, EVIDENCE_KEY = "options", "evidence"
+
+#: Evidence of the class of an unassociated source beside its features: the class of a low-probability association, and
+#: claimed blazars (:mod:`fermiclass.labelling.claims`).
+EVIDENCE = ("class2", "claims")
 
 #: What entries of a configuration file mean.
 COMMENTS = {
@@ -53,7 +57,7 @@ COMMENTS = {
     "targets": "sources to label: unassociated, bcu, uncertain (both, and unk) or all",
     "class_priors": "trained, selection (corrected for the selection of AGN), or numbers by group and class",
     "also_share": "share of the unassociated sources of classes that no catalogue has",
-    "class2": "whether the class of a low-probability association is evidence",
+    "evidence": "class2: the class of a low-probability association; claims: blazars of 3HSP; none",
     "settings": "the classifier: see NIMGPClassifier in the Python interface; 'none' is None",
     "settings.inputs": "how noiseless inputs are inferred",
     "settings.hyper": "hyper-parameters: where they start, and their priors",
@@ -118,7 +122,7 @@ class Recipe:
     #: Share of the unassociated sources that are expected to be of classes that no catalogue has
     #: (:func:`fermiclass.learn_also`), the same for each of these classes; None for 0.01 if there are any.
     also_share: float | None = None
-    class2: bool = True  #: Whether CLASS2, the class of a low-probability association, counts as evidence.
+    evidence: str = ",".join(EVIDENCE)  #: Some of :data:`EVIDENCE`, separated by commas, or none.
 
     def __post_init__(self) -> None:
         if self.targets not in TARGETS:
@@ -129,11 +133,15 @@ class Recipe:
             object.__setattr__(self, "classes", self.classes.spec)
         if isinstance(self.class_priors, str) and self.class_priors not in WAYS:
             check_class_priors(self.class_priors, ())
-        kinds = {"features": str, "classes": str | None, "settings": Settings, "class2": bool}
+        kinds = {"features": str, "classes": str | None, "settings": Settings, "evidence": str}
         for name, kind in kinds.items():
             if not isinstance(value := getattr(self, name), kind):
                 expected = "with_settings changes them" if kind is Settings else getattr(kind, "__name__", "text")
                 raise RecipeError(f"{name}={value!r} of a recipe is not valid: expected {expected}.")
+        if self.evidence != "none" and not set(self.evidence.split(",")) <= {*EVIDENCE}:
+            raise RecipeError(
+                f"evidence={self.evidence!r} is not valid: expected some of {', '.join(EVIDENCE)}, or none"
+            )
 
     @classmethod
     def of(cls, recipe: Self | None, estimator: NIMGPClassifier | None = None, **given: Any) -> Self:
@@ -157,7 +165,7 @@ class Recipe:
             min_significance=PAPER_MIN_SIGNIFICANCE,
             settings=Settings(**PAPER_ESTIMATOR),
             class_priors="trained",
-            class2=False,
+            evidence="none",
         ).with_settings(**settings)
 
     def with_settings(self, **given: Any) -> Self:
@@ -180,14 +188,15 @@ class Recipe:
 
     # --- checks ------------------------------------------------------------------------------------------------------
 
-    def check(self, catalog: Catalog, sources: Catalog | None = None) -> Checked:
+    def check(self, catalog: CatalogLike, sources: CatalogLike | None = None) -> Checked:
         """Find every fault of the input before TensorFlow is imported, and return what was made for that.
 
         Raises CatalogError, ClassError or FeatureError when a feature or class is unknown, a class has too few sources
         to learn from, class priors do not fit the classes, or there is nothing to label. Features that none of the
         `sources` has, which are those to label and may be the same, are left out of the recipe.
         """
-        require(Catalog, catalog=catalog, sources=catalog if sources is None else sources)
+        catalog, same = catalog_of(catalog), sources is None or sources is catalog
+        sources = None if sources is None else catalog if same else catalog_of(sources, "sources")
         grouping = catalog.grouping(self.classes)
         if self.also_share is not None and not grouping.own:
             raise ClassError(f"also_share={self.also_share} has no effect without a class of your own: give --also")
@@ -230,7 +239,7 @@ class Recipe:
             "targets": self.targets,
             "classes": self.classes,
             **way,
-            CLASS2_KEY: None if self.class2 else "{}",
+            EVIDENCE_KEY: self.evidence,
             "min_significance": self.min_significance,
             "also_share": self.also_share,
             "features": self.features,
@@ -245,7 +254,7 @@ class Recipe:
 
         Raises CatalogError when metadata are missing, or one is not valid.
         """
-        needed = ("features", "classes", "targets", WAY_KEY, CLASS2_KEY, "method", "steps", OPTIONS_KEY)
+        needed = ("features", "classes", "targets", WAY_KEY, EVIDENCE_KEY, "method", "steps", OPTIONS_KEY)
         missing = [key for key in needed if key not in meta]
         if missing:
             raise CatalogError(
@@ -264,7 +273,7 @@ class Recipe:
                 settings=without_class_sets(settings),
                 targets=str(meta["targets"]),
                 class_priors=stated_priors(meta) or str(meta[WAY_KEY]),
-                class2=str(meta[CLASS2_KEY]) != "{}",
+                evidence=str(meta[EVIDENCE_KEY]),
             )
         except (TypeError, ValueError, AttributeError, ClassError) as error:
             raise CatalogError(
@@ -301,7 +310,7 @@ class Recipe:
             given = _swapped(content.pop("settings", {}), "none", None)
             _refuse_unknown(given, FIELDS, "setting")
             return typed(cls, content).with_settings(**given)
-        except (TypeError, ValueError, AttributeError) as error:  # those of TOML and of classes are ValueErrors
+        except (TypeError, ValueError, AttributeError, RecursionError) as error:
             raise RecipeError(f"{source} cannot be used: {in_one_line(error).rstrip('.')}.") from error
 
 

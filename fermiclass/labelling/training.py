@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fermiclass.brought.candidates import Candidates
+from fermiclass.brought.sources import CatalogLike, catalog_of
 from fermiclass.catalog import Catalog, ClassGrouping
-from fermiclass.errors import CatalogError, require
+from fermiclass.errors import CatalogError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, parse_features
 from fermiclass.io.plain import versions
 from fermiclass.labelling.associations import of_release
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance
 from fermiclass.labelling.class_priors import GroupPriors
 from fermiclass.labelling.counterparts import one_or_several
-from fermiclass.labelling.labels import Labels
+from fermiclass.labelling.labels import Labels, labels_of
 from fermiclass.labelling.recipe import Checked, Recipe, default_settings
 from fermiclass.labelling.unknown_values import complete
 from fermiclass.nimgp.domain import TrainingDomain
@@ -56,7 +58,7 @@ def _settings(recipe: Recipe, rows: FeatureTable | None) -> Settings:
 
 
 def train(
-    catalog: Catalog,
+    catalog: CatalogLike,
     estimator: NIMGPClassifier | None = None,
     *,
     recipe: Recipe | None = None,
@@ -70,7 +72,7 @@ def train(
     Parameters
     ----------
     catalog
-        The training catalogue.
+        The training catalogue, or its file.
     estimator
         Unfitted classifier whose settings are used; by default those of the recipe.
     recipe
@@ -136,7 +138,7 @@ def _with_selection(model: CatalogModel, checked: Checked) -> CatalogModel:
         by = checked if has_default else replace(recipe, features=",".join(default)).check(catalog)
         known = (model if has_default else train_checked(by)).associations(catalog, by.table)
     selection = known.selection if has_default else model.expecting(known, catalog, checked.table)
-    return replace(model, selection=selection, second=known.second)
+    return replace(model, selection=selection, second=known.second, claims=known.claims)
 
 
 def training_counts(checked: Checked) -> dict[str, int]:
@@ -153,18 +155,18 @@ def _domain(rows: FeatureTable, grouping: ClassGrouping) -> TrainingDomain:
 
 
 def classify(
-    catalog: Catalog,
+    catalog: CatalogLike,
     estimator: NIMGPClassifier | None = None,
     *,
     recipe: Recipe | None = None,
     targets: str | None = None,
-    train_on: Catalog | None = None,
+    train_on: CatalogLike | None = None,
     features: str | None = None,
     classes: str | ClassGrouping | None = None,
     min_significance: float | None = None,
     class_priors: str | GroupPriors | None = None,
     also_share: float | None = None,
-    class2: bool | None = None,
+    evidence: str | None = None,
     counterparts: Candidates | Sequence[Candidates] = (),
 ) -> Table:
     """Train on the sources of a catalogue that have a class, and label the others.
@@ -172,12 +174,12 @@ def classify(
     Parameters
     ----------
     catalog
-        The catalogue to label.
+        The catalogue to label, or its file: see :func:`fermiclass.read_sources`.
     estimator, recipe
         As for :func:`train`.
     train_on
         Another training catalogue. Features that no source of `catalog` has are then left out of the model.
-    targets, features, classes, min_significance, class_priors, also_share, class2
+    targets, features, classes, min_significance, class_priors, also_share, evidence
         Changes of the recipe: see the fields of :class:`fermiclass.Recipe`, and :meth:`CatalogModel.label`.
     counterparts
         As for :meth:`CatalogModel.label`.
@@ -202,16 +204,21 @@ def classify(
         min_significance=min_significance,
         class_priors=class_priors,
         also_share=also_share,
-        class2=class2,
+        evidence=evidence,
     )
     counterparts = one_or_several(counterparts)  # before the training
     checked = recipe.check(catalog if train_on is None else train_on, catalog)
     table = checked.table if train_on is None else None
-    return train_checked(checked).label(checked.sources, counterparts=counterparts, table=table)
+    teachers = None if train_on is None else checked.catalog
+    return train_checked(checked).label(checked.sources, counterparts=counterparts, teachers=teachers, table=table)
 
 
 def retrain(
-    labels: Table, train_on: Catalog, *, source: str = "the label table", progress: Progress | None = None
+    labels: Table | str | PathLike[str],
+    train_on: CatalogLike,
+    *,
+    source: str = "the label table",
+    progress: Progress | None = None,
 ) -> CatalogModel:
     """Train the model of a label table again: the same recipe and sources give the same model.
 
@@ -233,8 +240,7 @@ def retrain(
     CatalogError
         When the metadata are incomplete, a setting is not valid, or the catalogue is another one.
     """
-    require(Catalog, train_on=train_on)
-    about = Labels(labels, source)
+    train_on, about = catalog_of(train_on, "train_on"), Labels(labels_of(labels), source)
     return train_checked(checked_again(about, train_on), progress)
 
 

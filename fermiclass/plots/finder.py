@@ -25,6 +25,7 @@ _WIDE = (2.0, 4.0)  # deg, the least and the largest width of the field around i
 _NEIGHBOURS = 12  # for which there is room in it
 _ON_A_PAGE = 3
 _TOO_SMALL = 0.03  # fraction of the field: there is no room for a cross in such an ellipse
+_SAID = 0.1  # P_CPT from which on it stands beside a candidate
 _BARS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0)  # arcmin
 
 
@@ -72,10 +73,14 @@ def finder_chart(
     return axes
 
 
-def finder_pages(targets: Table, around: Table, *, beam: float | None = None) -> Iterator[Figure]:
+def finder_pages(
+    targets: Table, around: Table, *, beam: float | None = None, candidates: Table | None = None
+) -> Iterator[Figure]:
     """Yield pages of A4 with the charts of a follow-up list, three on each: the ellipse, and the field around it.
 
-    `around` has the catalogue's sources; for `beam` see :func:`finder_chart`. Targets without a position have no chart.
+    `around` has the catalogue's sources, and `candidates` all candidate counterparts, as
+    :func:`fermiclass.counterpart_table` returns them; without them the best one is marked. For `beam` see
+    :func:`finder_chart`. Targets without a position have no chart.
     """
     from matplotlib.figure import Figure
 
@@ -83,11 +88,13 @@ def finder_pages(targets: Table, around: Table, *, beam: float | None = None) ->
     for first in range(0, max(1, len(placed)), _ON_A_PAGE):
         page = Figure(figsize=(8.27, 11.69))
         for k, row in enumerate(placed[first : first + _ON_A_PAGE]):
-            _draw_target(page, 0.975 - 0.325 * k, targets[row : row + 1], around, beam)
+            _draw_target(page, 0.975 - 0.325 * k, targets[row : row + 1], around, beam, candidates)
         yield page
 
 
-def _draw_target(page: Figure, top: float, target: Table, around: Table, beam: float | None) -> None:
+def _draw_target(
+    page: Figure, top: float, target: Table, around: Table, beam: float | None, candidates: Table | None
+) -> None:
     """Draw the close and the wide field of one target, below its name and what is known of it."""
     others = around[np.asarray(around["Source_Name"]).astype(str) != str(target["Source_Name"][0])]
     places, ellipses = (np.concatenate([_columns(t, names) for t in (target, others)]) for names in (PLACE, ELLIPSE))
@@ -104,9 +111,23 @@ def _draw_target(page: Figure, top: float, target: Table, around: Table, beam: f
         axes = page.add_axes((left, top - 0.297, 0.4, 0.235), anchor="W")
         finder_chart(places, ellipses, names, width=width, beam=beam, axes=axes)
         if counterpart(row) and width == close:
-            offset = 60.0 * _tangential(_columns(target, ("CPT_RA", "CPT_DEC")), places[0])[0]
-            axes.plot(*offset, "x", color=_CANDIDATE, markersize=7, markeredgewidth=1.5)
+            _mark(axes, target if candidates is None else candidates, row["Source_Name"], places[0])
     axes.indicate_inset((30.0 * close, -30.0 * close, -60.0 * close, 60.0 * close), edgecolor=_TARGET)
+
+
+def _mark(axes: Axes, candidates: Table, name: str, centre: FloatArray) -> None:
+    """Mark the candidate counterparts of a source, larger ones for more probable ones, with their 95 % errors."""
+    from matplotlib.patches import Circle
+
+    chosen = candidates[np.asarray(candidates["Source_Name"]) == name]
+    offsets = 60.0 * _tangential(_columns(chosen, ("CPT_RA", "CPT_DEC")), centre)
+    for row, (x, y) in zip(chosen, offsets, strict=True):
+        p, radius = float(row["P_CPT"]), 60.0 * float(row["CPT_R95"])
+        axes.plot(x, y, "x", color=_CANDIDATE, markersize=3.0 + 5.0 * p, markeredgewidth=0.6 + p)
+        axes.add_patch(Circle((x, y), radius, fill=False, color=_CANDIDATE, lw=0.7))
+        if p >= _SAID:
+            style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 6, "color": _CANDIDATE}
+            axes.annotate(f"{p:.2f}", (x, y), (4, 4), **style)
 
 
 def _about(target: Table) -> str:
@@ -120,7 +141,7 @@ def _about(target: Table) -> str:
     said = (("since", "FIRST_LIST"), ("counterpart", "ASSOC1"), ("known:", "KNOWN"))
     facts += [f"{word} {row[name]}" for word, name in said if str(row[name]).strip()]
     facts += [f"second association {second}" for second in [second_association(row)] if second]
-    facts += [f"counterpart × {found}" for found in [counterpart(row)] if found]
+    facts += [f"best counterpart × {found}" for found in [counterpart(row)] if found]
     return "\n".join(textwrap.wrap("; ".join(facts), 112, max_lines=3))
 
 

@@ -73,9 +73,9 @@ def sky_map(
     legend = axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.02, -0.12), **corner)
     if confidence is not None:
         axes.add_artist(legend)
-        levels = np.linspace(lowest, 1.0, 4)
+        levels = np.arange(2, 11, 2)[np.arange(0.2, 1.1, 0.2) > lowest - 1e-9] / 10.0
         greys = zip(shades("#000000", levels, lowest), levels, strict=True)
-        key = [axes.scatter([], [], c=[grey], s=24, lw=0.0, label=f"{level:.2f}") for grey, level in greys]
+        key = [axes.scatter([], [], c=[grey], s=24, lw=0.0, label=f"{level:.1f}") for grey, level in greys]
         corner |= {"title": "probability", "title_fontsize": SMALL}
         axes.legend(handles=key, loc="lower right", bbox_to_anchor=(1.02, -0.12), **corner)
     return axes

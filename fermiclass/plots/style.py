@@ -20,7 +20,7 @@ _STYLES = {  # colour and marker of a class
     "bll": ("#0072B2", "o"),
     "fsrq": ("#D55E00", "s"),
     "psr": ("#009E73", "^"),
-    "pulsar": ("#117733", "v"),
+    "pulsar": ("#882255", "v"),
     "agn": ("#332288", "p"),
     "msp": ("#CC79A7", "D"),
     "bcu": ("#E69F00", "P"),

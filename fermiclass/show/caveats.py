@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from fermiclass.catalog.releases import RELEASES
 from fermiclass.io.target_lists import angles
 from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY
-from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LASTS, STATUS, Labels
+from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LABELLED, LASTS, STATUS, Labels
 
 #: A summary names a class if at least this fraction of its confident unassociated sources will vanish.
 MANY_VANISH = 0.2
@@ -53,7 +54,9 @@ def lasting_caveat(about: Labels) -> str:
         number, gone = chosen.sum(), lost[chosen].sum()
         if gone >= max(1.0, MANY_VANISH * number):
             text += f"; of {number} {unassociated}{name} with P ≥ {CONFIDENT} it will lack {gone:.0f}"
-    return f"{text} ({LASTS})."
+    of = str(about.meta.get(LABELLED[2], "4FGL-DR4"))
+    known = any(each.name == of and LASTS in (each.facts or ()) for each in RELEASES)
+    return f"{text} ({LASTS}{'' if known else ', by the rule of 4FGL-DR4'})."
 
 
 def flag_counts(about: Labels) -> dict[int, int]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fermiclass.evaluation.by_name import DEFAULT
+from fermiclass.evaluation.counterparts import WITH
 from fermiclass.evaluation.metrics import COLUMNS, LEVEL
 from fermiclass.show.summaries import console_for_tables, rich_table
 
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from fermiclass.evaluation import Evaluation
-    from fermiclass.evaluation.counterparts import Bin
 
 #: The class whose candidates are told by threshold, and the readings of the later classes in which they are told.
 _CANDIDATES = "pulsar"
@@ -201,16 +202,16 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
         console.print(candidates_table(evaluation, best))
 
 
-def print_counterparts_test(evaluation: Evaluation, without: str, with_tables: str, bins: Sequence[Bin]) -> None:
+def print_counterparts_test(evaluation: Evaluation) -> None:
     """Print what the counterparts change, and whether the candidates are the counterparts of the later release."""
     console = console_for_tables()
     for population, who in {"all": "all scored sources", "covered": "those that the tables cover"}.items():
         if len(evaluation.targets.scored_of(population)) > 1:
-            change = evaluation.difference(with_tables, without, population)
+            change = evaluation.difference(DEFAULT + WITH, DEFAULT, population)
             console.print(f"Counterparts change the NLL of {who} by {change} ({change.n}).")
     rows = (
         (f"{each.low:g}–{each.high:g}", each.number, f"{each.expected:.1f}", each.same, each.other, each.undecided)
-        for each in bins
+        for each in evaluation.counterparts
     )
     console.print(_table("P_CPT", "n", "expected", "same", "another", "undecided", rows=rows))
     console.print(

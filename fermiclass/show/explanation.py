@@ -17,13 +17,14 @@ from fermiclass.labelling.labels import (
     LABEL_FLAGS,
     LASTS,
     Labels,
-    counterpart,
+    counterparts_of,
     shown,
 )
 from fermiclass.labelling.prediction_columns import FLAG_OUTSIDE_DOMAIN
 from fermiclass.show.summaries import console_for_tables, rich_table
 
 if TYPE_CHECKING:
+    from astropy.table import Table
     from rich.console import Console
     from rich.table import Table as RichTable
 
@@ -33,16 +34,20 @@ _MOST_EFFECTS = 3  # classes whose log-odds fit into 80 columns
 _BAR = 4  # letters on each side of a bar
 
 
-def print_counterpart(labels: Labels, name: str, console: Console | None = None) -> None:
-    """Print the candidate counterpart of a labelled source, and what the tables of counterparts change."""
+def print_counterpart(
+    labels: Labels, name: str, candidates: Table | None = None, console: Console | None = None
+) -> None:
+    """Print the candidate counterparts of a labelled source, and what the tables of counterparts change."""
     console = console or console_for_tables()
     for row in labels.table[np.asarray(labels.table["Source_Name"]) == name]:
         kinds = sorted({kind for each in strengths_of(labels.table) for kind in each.completeness})
         after = ", ".join(f"{each} {shown(row[f'P_{each}'])}" for each in labels.classes)
         console.print(
             f"The tables of counterparts move the log-odds of {' and '.join(kinds) or 'nothing'} by "
-            f"{np.log(row['BF_CPT']):+.2f}. With them: {after}. Candidate: {counterpart(row) or 'none'}."
+            f"{np.log(row['BF_CPT']):+.2f}. With them: {after}. Candidates, the most probable first:"
         )
+        for found in counterparts_of(row, candidates) or ["none"]:
+            console.print(f"  {found}")
 
 
 def print_explanation(explained: Explanation, console: Console | None = None) -> None:

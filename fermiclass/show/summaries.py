@@ -27,7 +27,7 @@ from fermiclass.labelling.labels import (
     LASTS,
     SUM_PREFIX,
     Labels,
-    counterpart,
+    counterparts_of,
     second_association,
     shown,
 )
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from fermiclass.rows import RowsModel
 
 _MOST_SUSPICIOUS = 10
-_WIDE, _LONG = 10_000, 24  # letters: any table fits; a long word
+_MOST_CANDIDATES = 3
+_WIDE, _LONG, _FOLDED = 10_000, 24, 8  # letters: any table fits; a long word; no column of texts is narrower
 
 
 def print_info(catalog: Catalog) -> None:
@@ -113,23 +114,23 @@ def print_counterparts(labels: Table, candidates: Sequence[Candidates], path: Pa
     """Print what the tables of counterparts say, and where all candidates are."""
     console = console_for_tables()
     strengths = strengths_of(labels)
-    table = rich_table("table", "covers", ">inside", ">by chance", ">real", "kind", ">c")
+    rows = []
     for each in strengths:
         first = (
             each.name,
             each.covers,
-            str(each.objects),
-            "–" if each.covers == "ellipses" else f"{each.chance:.1f}",
+            each.objects,
+            f"{each.chance:.1f}",
             f"{each.share:.2f} ± {each.share_error:.2f}",
         )
         lines = [
             (f"{kind} {category}".strip(), f"{c:.3f} ± {error:.3f}")
             for kind, completeness in each.completeness.items()
             for category, c, error in zip(each.categories, completeness, each.errors[kind], strict=True)
-        ]
-        for k, line in enumerate(lines or [("", "not used")]):
-            table.add_row(*(first if k == 0 else ("",) * len(first)), *line)
-    console.print(table)
+        ] or [("", "not used")]
+        rows += [(*(first if k == 0 else ("",) * len(first)), *line) for k, line in enumerate(lines)]
+    columns = ("table", "?covers", "?>inside", "?>by chance", ">real", "kind", ">c")
+    console.print(rich_table(*columns, rows=rows))
     for read in candidates:
         console.print(f"{'; '.join(read.notes)}.")
     number = int(np.sum(np.asarray(labels["P_CPT"]) >= 0.5))
@@ -227,8 +228,13 @@ def print_estimates(found: Estimates, column: str) -> None:
     console.print(f"as bright: weighted by Signif_Avg like the {len(found.table)} sources without {column}.{limits}")
 
 
-def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10) -> None:
-    """Print the number of sources left by each constraint, the first `rows` sources, and what is known of them."""
+def print_followup(
+    ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10, candidates: Table | None = None
+) -> None:
+    """Print the number of sources left by each constraint, the first `rows` sources, and what is known of them.
+
+    `candidates` are all candidate counterparts; without them the best one is told.
+    """
     console = console_for_tables()
     score = ranking.meta["rankedby"]
     console.print(f"Sources left by each constraint: {ranking.meta['selected']}. By {score}, highest first:")
@@ -253,9 +259,11 @@ def print_followup(ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10
     for row in first[np.asarray(first["KNOWN"]) != ""]:
         console.print(f"Known: {row['Source_Name']}: {row['KNOWN']}.")
     for row in first:
+        if "WHY" in first.colnames and row["WHY"]:
+            console.print(f"Why: {row['Source_Name']}: {row['WHY']}.")
         if second := second_association(row):
             console.print(f"Second association: {row['Source_Name']}: {second}.")
-        if found := counterpart(row):
+        if found := "; ".join(counterparts_of(row, candidates, most=_MOST_CANDIDATES)):
             console.print(f"Counterpart: {row['Source_Name']}: {found}.")
     if ranking.meta.get("past"):
         _print_past(console, ranking.meta["past"])
@@ -282,17 +290,14 @@ def _print_past(console: Console, past: Mapping[str, Mapping[str, Any]]) -> None
 
 def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: int = 10) -> None:
     """Print the matches, the agreement, ranks, ROC areas, and the first disagreements."""
-    console = console_for_tables()
-    n = comparison.numbers
-    console.print(
-        f"{n['by_name'] + n['by_position']} sources are in both lists ({n['by_name']} by name, {n['by_position']} by "
-        f"position); {n['unmatched']} of {n['others']} in the other list have no label."
-    )
+    console, moves = console_for_tables(), "MOVE" in comparison.table.colnames
+    for sentence in comparison.sentences():
+        console.print(sentence)
     if comparison.unknown:
         words = ", ".join(f"{word} ({count})" for word, count in comparison.unknown.items())
         console.print(f"Classes of the list that the labels do not have are left out: {words}.")
-    if n["no_news"]:
-        console.print(f"{n['no_news']} bcu are left out that the list calls bcu or AGN: this is no news.")
+    if number := comparison.numbers["no_news"]:
+        console.print(f"{number} bcu that the other list calls bcu or AGN, too, are left out: it says nothing new.")
     if comparison.agreement:
         classes = list(next(iter(comparison.confusion.values())))
         agreement = (
@@ -327,13 +332,13 @@ def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: 
     column, theirs = ("P_OTHER_CLASS", "OTHER_CLASS") if by_class else ("OTHER_P", "OTHER_NAME")
     lines = (
         (row["Source_Name"], row["PRED_CLASS"], shown(row["P_MAX"]), row[theirs], shown(row[column]))
+        + ((f"{row['MOVE']:.3f}",) if moves else ())
         for row in comparison.table[comparison.disagrees][:rows]
     )
     if np.any(comparison.disagrees):
-        console.print("The clearest disagreements first:")
-        console.print(
-            rich_table("source", "here", ">P", "other", ">P here of other" if by_class else ">P other", rows=lines)
-        )
+        console.print("The largest moves first, ½ Σ |ΔP|:" if moves else "The clearest disagreements first:")
+        names = ("source", "here", ">P", "other", ">P here of other" if by_class else ">P other")
+        console.print(rich_table(*names, *([">move"] if moves else []), rows=lines))
     if path is not None:
         console.print(f"{len(comparison.table)} sources: {path}", soft_wrap=True)
 
@@ -351,27 +356,35 @@ def rich_table(*columns: str, rows: Iterable[Iterable[object]] = (), padding: Pa
     heading, stay as they are.
     """
     texts, console = [list(map(str, row)) for row in rows], console_for_tables()
-    chosen = list(range(len(columns)))
+    numbers = [name.startswith((">", "?>")) for name in columns]
+    names = [name.lstrip("?>") for name in columns]
+    chosen, widths, least = list(range(len(columns))), list[int](), list[int]()
+    for k, name in enumerate(names):
+        cells = [name, *(row[k] for row in texts if row)]
+        parts = cells if k == 0 or not name else [word for cell in cells for word in cell.split()]
+        widths.append(max(cell_len(line) for cell in cells for line in cell.split("\n")))
+        longest = max(map(cell_len, parts + cells[1:] * numbers[k]), default=0)
+        least.append(longest if numbers[k] else min(longest, _LONG))  # a longer word of a text is folded
     while True:
         table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=padding)
         for k in chosen:
-            right, name = columns[k].startswith((">", "?>")), columns[k].lstrip("?>")
-            cells = [name, *(row[k] for row in texts if row)]
-            parts = cells if k == 0 or not name else [word for cell in cells for word in cell.split()]
-            least = max(map(cell_len, parts), default=0)
-            whole = least == max(map(cell_len, cells))
-            justify: JustifyMethod = "right" if right else "left"
-            least = least if right else min(least, _LONG)  # a longer word of a text is folded
-            table.add_column(name, justify=justify, no_wrap=whole, overflow="fold", min_width=least)
+            justify: JustifyMethod = "right" if numbers[k] else "left"
+            table.add_column(names[k], justify=justify, overflow="fold", min_width=least[k])
         for row in texts:
             if row:
                 table.add_row(*(row[k] for k in chosen))
             else:
                 table.add_section()
+        whole = Measurement.get(console, console.options.update(max_width=_WIDE), table).maximum
+        room = console.width - whole + sum(widths[k] for k in chosen)
         optional = [k for k in chosen if columns[k].startswith("?")]
-        if (
-            not optional
-            or Measurement.get(console, console.options.update(max_width=_WIDE), table).minimum <= console.width
-        ):
-            return table
+        if not optional or sum(least[k] for k in chosen) <= room:
+            break
         chosen.remove(optional[-1])
+    narrow = [width if number else min(width, _FOLDED) for number, width in zip(numbers, least, strict=True)]
+    for floor in (least, narrow):  # the column that has most above it gives way
+        while sum(widths[k] for k in chosen) > room and (most := max(widths[k] - floor[k] for k in chosen)) > 0:
+            widths[next(k for k in chosen if widths[k] - floor[k] == most)] -= 1
+    for column, k in zip(table.columns, chosen, strict=True):
+        column.width = widths[k] if texts else None  # rows may be added to an empty one
+    return table

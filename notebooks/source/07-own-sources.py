@@ -57,7 +57,7 @@ few[
     "Sum_P_pulsar",
     "P_other",
     "LABEL_FLAGS",
-][:5]
+][:5].to_pandas().round(3)
 
 # %% [markdown]
 # The model learned from the features that the table has. How do the labels compare with
@@ -102,7 +102,7 @@ one = fc.read_sources(
 )
 fc.classify(one, train_on=catalog)[
     "Source_Name", "P_bll", "P_fsrq", "P_psr", "P_msp", "P_other", "LABEL_FLAGS"
-]
+].to_pandas().round(3)
 
 # %% [markdown]
 # ## A column of your own

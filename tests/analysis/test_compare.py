@@ -62,6 +62,7 @@ def test_classes(labels, published):
     found = compare(labels, OtherList.of(published))
     n = len(published)
     expected = {"labels": len(labels), "others": n, "by_name": n, "by_position": 0, "unmatched": 0, "no_news": 0}
+    expected["new"] = len(labels) - n
     assert found.numbers == expected
     assert found.unknown == {}
     for word, name in {"BL Lac": "bll", "FSRQ": "fsrq", "PSR": "psr"}.items():
@@ -77,6 +78,32 @@ def test_classes(labels, published):
     same = {"BL Lac": "bll", "FSRQ": "fsrq", "PSR": "psr"}
     other = [same[word] for word in found.table["OTHER_CLASS"]]
     np.testing.assert_array_equal(found.disagrees, np.asarray(found.table["PRED_CLASS"]) != other)
+
+
+def test_what_became_of_a_list(dr4, labels, tmp_path):
+    """Names alone: with a label, with a class now, of a source that another row is, and gone."""
+    names = [labels["Source_Name"][0], "PSR J1653-0158", "Mkn 421", "4FGL J0000.1-8888", labels["Source_Name"][0]]
+    for given in (names, tmp_path / "names.txt"):
+        (tmp_path / "names.txt").write_text("\n".join(names))
+        found = compare(labels, given, catalog=dr4)
+        assert list(found.table["Source_Name"]) == names[:1]
+        assert list(found.rest["OTHER_NAME"]) == names[1:]
+        assert list(found.rest["FATE"]) == ["class", "class", "gone", "another"]
+        assert list(found.rest["CLASS1"][:2]) == ["MSP", "BLL"]
+    assert found.rest.colnames == [*compare(labels, names).rest.colnames, "FATE", "Source_Name", "CLASS1", "ASSOC1"]
+
+
+def test_what_changed_since_other_labels(labels):
+    """The earlier list lacks some sources, and two have swapped classes there."""
+    before = Table(labels, copy=True)[10:]
+    swapped = np.flatnonzero(np.abs(before["P_bll"] - before["P_psr"]) > 0.5)[:2]
+    before["P_bll"][swapped], before["P_psr"][swapped] = before["P_psr"][swapped], before["P_bll"][swapped].copy()
+    before["PRED_CLASS"][swapped] = ["psr" if row["P_psr"] > row["P_bll"] else "bll" for row in before[swapped]]
+    found = compare(labels, before)
+    assert (found.numbers["new"], found.numbers["unmatched"], found.disagrees.sum()) == (10, 0, 2)
+    assert set(found.table["Source_Name"][:2]) == set(before["Source_Name"][swapped])
+    moves = np.abs(before["P_bll"] - before["P_psr"])[swapped]
+    np.testing.assert_allclose(found.table["MOVE"], [*sorted(moves, reverse=True), *[0.0] * (len(before) - 2)])
 
 
 def test_a_bcu_that_is_still_one_agrees_with_nothing(dr4):
@@ -234,7 +261,7 @@ def test_refusals(labels, published):
     with pytest.raises(SelectionError, match="'gc' is not a class of the labels: choose one of bll, fsrq, psr"):
         compare(labels, OtherList.of(published), of="gc")
     with pytest.raises(SelectionError, match=r"not known what class the other list is of: .*\(--of\)"):
-        compare(labels, OtherList.of(published["Name", "RA"]))
+        compare(labels, OtherList.of(published["Name", "RA"]), truth=True)
     star = Table(published, copy=True)
     star["Class"] = "star"
     with pytest.raises(

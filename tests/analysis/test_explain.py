@@ -22,7 +22,7 @@ from tests.conftest import slim_path
 from tests.plots.pictures import explanation as made_up_explanation
 
 TINY = NIMGPClassifier(steps=40, num_inducing=15)
-AS_TRAINED = {"class_priors": "trained", "class2": False}
+AS_TRAINED = {"class_priors": "trained", "evidence": "none"}
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import astropy.units as u
 import numpy as np
 import pytest
 from astropy.coordinates import SkyCoord
-from astropy.table import Table
+from astropy.table import Table, vstack
 
 from fermiclass import NIMGPClassifier, extract_features, join, train
 from fermiclass.catalog import THREE_CLASSES, CatalogWarning
@@ -75,6 +75,14 @@ def test_what_is_ambiguous_is_not_used(some):
     joined = join(some, table)
     assert np.flatnonzero(np.isfinite(joined.table["X"])).tolist() == [1]
     assert "a, b" in joined.notes[1]
+
+
+def test_equal_rows_count_once_and_no_column_looks_like_a_logarithm(some):
+    table = Table({"name": some.names, "X": np.arange(20.0), "Y": np.full(20, np.nan), "ln_X": np.ones(20)})
+    with pytest.warns(CatalogWarning, match="column ln_X of .* is not used, as the feature ln_X is the logarithm of X"):
+        joined = join(some, vstack([table, table[:3]]))
+    np.testing.assert_array_equal(joined.table["X"], table["X"])
+    assert "ln_X" not in joined.table.colnames
 
 
 def test_tables_with_the_same_column_fill_it(some):

@@ -15,7 +15,8 @@ from astropy.io import fits
 from astropy.table import Table
 
 from fermiclass import read_catalog
-from fermiclass.cli.classify import _stem, classify
+from fermiclass.cli.classify import classify
+from fermiclass.cli.folders import stem_of
 from fermiclass.features import FEATURE_SETS, extract_features
 from fermiclass.io.tables import read_table
 from fermiclass.labelling.class_priors import read_priors
@@ -212,7 +213,7 @@ def test_the_papers_protocol_corrects_no_class_priors(tmp_path):
 
 @pytest.mark.parametrize("ending", [".fits", ".FITS.gz", ".fit.bz2", ".vot.xz", ".fits.xz", ".parquet", ".xml", ""])
 def test_labels_are_called_by_the_catalogue(ending):
-    assert _stem(Path("folder", f"my.catalogue-v1{ending}")) == "my.catalogue-v1"
+    assert stem_of(Path("folder", f"my.catalogue-v1{ending}")) == "my.catalogue-v1"
 
 
 @pytest.mark.parametrize(

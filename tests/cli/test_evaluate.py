@@ -8,8 +8,8 @@ from astropy.io import fits
 from astropy.table import Table
 
 from fermiclass import read_catalog
-from fermiclass.cli.evaluate import _methods
 from fermiclass.evaluation import available_baselines, open_baselines
+from fermiclass.evaluation.by_name import methods_named
 from fermiclass.labelling.recipe import Recipe
 from tests.commands import run, run_well
 from tests.conftest import slim_path
@@ -88,7 +88,7 @@ def test_the_default_is_the_model_of_classify(tmp_path, protocol):
 def test_all_baselines():
     """In the open world each with both sets of features and in all trainings, else with and without uncertainties."""
     for open_world, wanted in ((True, open_baselines()), (False, [*available_baselines(), "svm+unc", "forest+unc"])):
-        names = [method.name for method in _methods(["logistic"], Recipe(), open_world, baselines=True)]
+        names = [method.name for method in methods_named(["logistic"], Recipe(), open_world, baselines=True)]
         assert names[0] == "logistic"
         assert set(wanted) <= set(names)
         assert len(set(names)) == len(names)
@@ -97,20 +97,20 @@ def test_all_baselines():
 def test_baselines_in_the_open_world(tmp_path):
     json_file = tmp_path / "e.json"
     printed = run_well(
-        "evaluate", DR1, "--open", DR4, "--methods", "logistic,svm-four,logistic+lat:spiders,svm+lat:spiders",
+        "evaluate", DR1, "--open", DR4, "--methods", "logistic,svm-four,logistic+gas:spiders,svm+gas:spiders",
         "--json", json_file, "--plot", tmp_path / "e.png",
     )  # fmt: skip
     found = json.loads(json_file.read_text())
     assert list(found["methods"]) == [
         "logistic",
         "svm-four",
-        "logistic+lat:spiders",
-        "svm+lat:spiders",
-        "mean+lat:spiders",
+        "logistic+gas:spiders",
+        "svm+gas:spiders",
+        "mean+gas:spiders",
     ]
     assert found["found"]["pulsar|other"] + found["found"]["agn"] == found["n"]
     assert f"{found['gone']} unassociated sources have none" in " ".join(printed.split())
-    about = found["methods"]["logistic+lat:spiders"]
+    about = found["methods"]["logistic+gas:spiders"]
     face, spiders = (about[reading]["candidates"]["pulsar"] for reading in ("face", "spiders"))
     for a, b in zip(face, spiders, strict=True):
         assert a["n"] == b["n"]
@@ -125,7 +125,7 @@ def test_baselines_in_the_open_world(tmp_path):
         (("--folds", "3", "--methods", "svm:spiders"), "is for --open"),
         (("--methods", "magic"), "choose among default, mgp, nimgp"),
         (("--open", DR4, "--folds", "3"), "cannot be combined"),
-        (("--cells", "even"), "--cells and --targets are for --open"),
+        (("--cells", "even"), "cells and targets are for an open world (--open)"),
         (("--folds", "2", "--methods", "svm", "--json", "no/e.json"), "there is no folder"),
     ],
 )

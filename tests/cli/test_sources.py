@@ -72,6 +72,20 @@ def test_explain_by_labels_trains_the_same_model_again(folder):
     assert (folder / "e.pdf").read_bytes().startswith(b"%PDF")
 
 
+def test_explain_takes_a_list_and_followup_gives_the_reasons(folder):
+    """In the list they are those of the printed explanation."""
+    run_well(
+        "followup", "labels.fits", "--want", "pulsar", "--min-p", "0.2", "--top", 2, "--why", "-o", "t.csv", cwd=folder
+    )
+    targets = read_table(folder / "t.csv")
+    printed = run_well("explain", "model", "t.csv", "Mkn 421", "--plot", "t.pdf", cwd=folder)
+    assert re.findall(r"^(4FGL J\S+): ", printed, re.MULTILINE) == [*targets["Source_Name"], "4FGL J1104.4+3812"]
+    assert (folder / "t.pdf").read_bytes().count(b"/Type /Page ") == 3
+    kind, effect = re.match(r"(\D+) ([+-]\d+\.\d)", targets["WHY"][0]).groups()
+    (shown,) = re.findall(rf"^ {kind} +([+−]\d+\.\d\d)", printed.partition("Each value")[0], re.MULTILINE)
+    assert float(shown.replace("−", "-")) == pytest.approx(float(effect), abs=0.051)
+
+
 def test_explain_says_where_labels_and_model_differ(folder):
     explained = dataclasses.replace(made_up_explanation(), label={"Source_Name": SOURCE})
     labels = Labels.read(folder / "labels.fits")
@@ -101,7 +115,8 @@ def test_explain_says_where_labels_and_model_differ(folder):
         (("labels.fits", SOURCE, "--catalog", DR3), r"4FGL-DR3\.fits\.gz has SHA-256 \w+, but 'labels.fits' was"),
         (("labels.fits", SOURCE, "--class-priors", "trained"), "leave out --class-priors"),
         (("model", SOURCE, "--class-priors", "nothing.json"), r"the class priors cannot be read from 'nothing\.json'"),
-        (("model",), "Missing argument 'NAME'"),
+        (("model",), "Missing argument 'NAME"),
+        (("model", SOURCE, "Mkn 421", "--plot", "two.png"), r"2 sources need as many pages"),
     ],
 )
 def test_explain_refuses(folder, arguments, message):
@@ -160,10 +175,12 @@ def test_followup_writes_what_observers_need(folder, tmp_path):
     files = [tmp_path / name for name in ("t.csv", "t.reg", "t.txt", "charts.pdf")]
     printed = " ".join(run_well(
         "followup", folder / "labels.fits", "--want", "psr", "--min-p", "0.2", "--exclude", tmp_path / "known.txt",
-        "--top", 4, *(item for file in files[:3] for item in ("-o", file)), "--charts", files[3],
+        "--top", 4, "--columns", "Source_Name,RANK", *(item for file in files[:3] for item in ("-o", file)),
+        "--charts", files[3],
     ).split())  # fmt: skip
-    names = read_table(files[0])["Source_Name"]
-    assert len(names) == 4
+    written = read_table(files[0])
+    names = written["Source_Name"]
+    assert (len(names), written.colnames) == (4, ["Source_Name", "RANK"])
     assert best not in names
     assert "that are no labelled source: 1 (PSR J0000-8959)" in printed
     assert [file.read_text().count("4FGL") for file in files[1:3]] == [4, 4]

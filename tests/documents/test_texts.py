@@ -1,6 +1,7 @@
 """Texts: their commands exist, their Python compiles; what machines read about citing. Sphinx checks links."""
 
 import re
+import runpy
 import shlex
 from importlib.metadata import metadata
 
@@ -49,6 +50,12 @@ def test_python_of_the_pages_compiles(path):
     if path.name != "CONTRIBUTING.md":  # which shows parts of files
         for code in re.findall(r"^```python\n(.*?)^```", text_of(path), flags=re.DOTALL | re.MULTILINE):
             compile(code, name_of(path), "exec")
+
+
+def test_the_page_of_own_sources_has_all_names_of_columns():
+    """``python docs/build.py names`` writes them."""
+    text = text_of(DOCS / "own-sources.md")
+    assert runpy.run_path(str(DOCS / "build.py"))["with_names"](text) == text
 
 
 def test_links_of_the_readme_lead_to_files():

@@ -43,7 +43,19 @@ def test_every_step_makes_its_files(printed):
         assert name in TEXT
         assert name.removeprefix("4FGL ") in compared
     explained = [shlex.split(line)[2] for line in said if line.startswith("explain")]
-    assert set(explained) <= set(targets["Source_Name"][:10])
+    assert {*explained} - {"targets.csv"} <= set(targets["Source_Name"][:10])
+
+
+@pytest.mark.slow
+def test_what_is_up_tonight(printed, monkeypatch, capsys):
+    """The recipe of look-closer.md. From 30° south no source of the far north is up."""
+    page = (REPOSITORY / "docs" / "look-closer.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(printed[1])
+    done = {}
+    exec(re.search(r"### Tonight.*?```python\n(.*?)```", page, re.DOTALL)[1], done)
+    dec, hours = (done["targets"][name] for name in ("DEJ2000", "HOURS"))
+    assert hours[dec > 30].max(initial=0) == 0 < hours.max() <= done["dark"].sum() / 4
+    assert capsys.readouterr().out.count("4FGL J") == (hours > 0).sum()
 
 
 @pytest.mark.slow

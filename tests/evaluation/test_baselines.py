@@ -68,7 +68,7 @@ def test_missing_uncertainties(blobs):
 def test_unknown_baseline(blobs):
     with pytest.raises(ValueError, match="no baseline 'oracle': available are logistic"):
         BaselineClassifier("oracle").fit(blobs[0], blobs[2])
-    for name in ("oracle+unc", "svm:face", "svm:clear+lat"):
+    for name in ("oracle+unc", "svm:face", "svm:clear+gas"):
         with pytest.raises(ValueError, match=rf"no baseline '{re.escape(name)}': available are logistic"):
             baseline_method(name)
 
@@ -82,7 +82,7 @@ def test_baseline_methods():
     assert all(method.is_baseline for method in pair)
     named = baseline_methods(open_baselines())
     assert len(named) == 3 * (2 * len(available_baselines()) + 2)
-    variants = {f"{inputs}{training}" for inputs in ("", "+lat", "-four") for training in ("", ":clear", ":spiders")}
+    variants = {f"{inputs}{training}" for inputs in ("", "+gas", "-four") for training in ("", ":clear", ":spiders")}
     assert {method.variant for method in named} == variants
 
 

@@ -219,7 +219,7 @@ def opened(dr1, dr4):
     """Few steps, on a part of DR1: two methods of ours and two baselines."""
     quick = {"steps": 10, "num_inducing": 10, "num_draws": 16}
     methods = [model_method(name, Settings(method=name, **quick)) for name in ("mgp", "nimgp-fo")]
-    methods += baseline_methods(["logistic", "boosting", "logistic+lat:clear"])
+    methods += baseline_methods(["logistic", "boosting", "logistic+gas:clear"])
     done = []
     found = evaluate(open_world(dr1[::2], dr4), methods, progress=lambda *state: done.append(state))
     assert done == [(method.name, k, 5) for k, method in enumerate(methods)]
@@ -228,7 +228,7 @@ def opened(dr1, dr4):
 
 def test_methods_and_baselines_in_the_open_world(opened):
     """Only baselines of the same features and the same training have a mean."""
-    assert list(opened.results) == ["mgp", "nimgp-fo", "logistic", "boosting", "logistic+lat:clear", MEAN]
+    assert list(opened.results) == ["mgp", "nimgp-fo", "logistic", "boosting", "logistic+gas:clear", MEAN]
     baselines = [opened.results[name].p for name in ("logistic", "boosting", MEAN)]
     np.testing.assert_allclose(np.mean(baselines[:2], axis=0), baselines[2])
     for result in opened.results.values():
@@ -246,7 +246,7 @@ def test_trainings_of_the_baselines(dr1, dr4, monkeypatch):
             return super().fit(X, y, X_var=X_var)
 
     monkeypatch.setattr("fermiclass.evaluation.methods.BaselineClassifier", Spy)
-    names = [f"logistic{given}" for given in ("", ":clear", ":spiders", "+lat:spiders")] + ["svm-four"]
+    names = [f"logistic{given}" for given in ("", ":clear", ":spiders", "+gas:spiders")] + ["svm-four"]
     evaluate(open_world(dr1, dr4), baseline_methods(names))
     count = {code: np.sum(dr1.classes == code) for code in CLASS_CODES}
     agn = sum(count[code] for code in CLASS_TREE["agn"]) - count["bcu"]

@@ -140,7 +140,9 @@ def test_factors_are_those_of_the_default(few):
     """Without them its labels are those with the class priors of the training, and without CLASS2."""
     bare = few[few.classes == ""]
     model = train(few, recipe=Recipe().with_settings(steps=20, num_inducing=10))
-    with_factors, without = (model.label(bare, **given) for given in ({}, {"class_priors": "trained", "class2": False}))
+    with_factors, without = (
+        model.label(bare, **given) for given in ({}, {"class_priors": "trained", "evidence": "none"})
+    )
     P, trained = (np.stack([t[f"P_{name}"] for name in NATURES], axis=1) for t in (with_factors, without))
     expected = trained * factors_of(bare, few.grouping(None))
     assert expected / expected.sum(axis=1, keepdims=True) == pytest.approx(P, abs=1e-5)

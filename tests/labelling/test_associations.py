@@ -11,7 +11,7 @@ from fermiclass.brought.sources import OWN_SOURCES
 from fermiclass.catalog import Catalog, ClassGrouping, default_classes
 from fermiclass.catalog.reading import lost_second_associations, put_back_second_associations
 from fermiclass.catalog.releases import CatalogWarning
-from fermiclass.features import FEATURE_SETS
+from fermiclass.features import DEFAULT_FEATURE_SET, FEATURE_SETS
 from fermiclass.labelling.associations import (
     BCU_NOT_AGN,
     RATIO,
@@ -266,11 +266,11 @@ def test_the_selection_of_a_release_is_that_of_its_default_features(few, feature
     found = model.selection
     assert found.slope == (0.0 if features == "PL_Index" else kept.selection.slope)
     assert found.gradient == (kept.selection.gradient if "asinh_GLAT" in features else 0.0)
-    labels = model.label(few, "unassociated", class2=False)
+    labels = model.label(few, "unassociated", evidence="none")
     assert np.mean(labels["Sum_P_agn"]) == pytest.approx(kept.fractions["agn"], abs=1e-3)
     if features == "PL_Index":  # neither place nor significance counts, and a table of one's own may lack them
         own = few.table["Source_Name", "PL_Index", "Unc_PL_Index"][few.classes == ""]
-        mine = model.label(read_sources(Table(own, meta={})), class2=False)
+        mine = model.label(read_sources(Table(own, meta={})), evidence="none")
         known = np.isfinite(own["Unc_PL_Index"])  # an error bar that is not known depends on the significance
         assert mine["Source_Name"].tolist() == labels["Source_Name"].tolist()
         for name in ("P_bll", "P_psr", "Sum_P_agn"):
@@ -281,7 +281,7 @@ def test_the_selection_of_a_release_is_that_of_its_default_features(few, feature
 def test_a_class_of_all_that_is_no_agn_has_pulsars_and_others(few, classes):
     with without_graphs():
         model = train(few, NIMGPClassifier(steps=20, num_inducing=10), features="PL_Index", classes=classes)
-    labels = model.label(few, "unassociated", class2=False)
+    labels = model.label(few, "unassociated", evidence="none")
     assert np.mean(labels["P_agn"]) == pytest.approx(of_release("4FGL-DR4").fractions["agn"], abs=1e-3)
 
 
@@ -297,7 +297,7 @@ def test_another_list_is_estimated_with_the_default_features(few, monkeypatch):
     monkeypatch.setattr(CatalogModel, "associations", estimated)
     with without_graphs():
         train(unknown, NIMGPClassifier(steps=2, num_inducing=5), features="PL_Index", classes="bll,fsrq,psr")
-    assert {*by} == {tuple(feature.name for feature in FEATURE_SETS["galactic"])}
+    assert {*by} == {tuple(feature.name for feature in FEATURE_SETS[DEFAULT_FEATURE_SET])}
 
 
 def test_as_many_agn_are_expected_as_are_wanted():
@@ -350,8 +350,11 @@ def test_second_associations_are_put_back_where_they_are_missing_only(few):
     table["ASSOC_PROB_BAY"][one] = 0.0
     table["CLASS1"][two] = "psr"
     table["CLASS2"][three] = "msp"
-    unnamed = table.copy()
+    unnamed, elsewhere = table.copy(), table[["CLASS1", "CLASS2", "ASSOC2"]]
+    elsewhere["Source_Name"] = [f"source {name.removeprefix('4FGL ')}" for name in few.names]
     put_back_second_associations(table, few.release, "few")
+    put_back_second_associations(elsewhere, few.release, "without ASSOC_PROB_BAY")
+    assert np.flatnonzero(elsewhere["CLASS2"] != table["CLASS2"]).tolist() == [one]
     put_back_second_associations(unnamed, OWN_SOURCES, "mine.csv")
     assert unnamed["CLASS2"].tolist() == table["CLASS2"].tolist()
     put_back_second_associations(older := few.table.copy(), read_catalog(slim_path("4FGL-DR3")).release, "older")

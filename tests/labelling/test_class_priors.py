@@ -19,12 +19,12 @@ GIVEN = {"unassociated": {"bll": 0.25, "fsrq": 0.125, "psr": 0.625}, "bcu": {"bl
 def test_given_priors_come_back():
     meta = Recipe(classes="bll,fsrq,psr", class_priors=GIVEN).to_meta()
     assert meta["class_priors"] == "given"
-    assert stated_priors(meta) == GIVEN == Recipe.from_meta(meta | {"class2": "{}"}).class_priors
+    assert stated_priors(meta) == GIVEN == Recipe.from_meta(meta | {"evidence": "none"}).class_priors
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_named_priors_come_back(way):
-    meta = Recipe(classes="bll,fsrq,psr", class_priors=way, class2=False).to_meta()
+    meta = Recipe(classes="bll,fsrq,psr", class_priors=way, evidence="none").to_meta()
     assert "priors" not in meta
     assert stated_priors(meta) == {}
     assert Recipe.from_meta(meta).class_priors == way

@@ -1,28 +1,38 @@
 """Counterparts on synthetic skies: nothing in random tables, and what was planted is found."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from astropy import units as u
 from astropy.coordinates import SkyCoord
 from astropy.table import Table, vstack
+from matplotlib.patches import Circle
 from scipy.optimize import minimize_scalar
 
-from fermiclass import Recipe, classify, train
+from fermiclass import Recipe, classify, followup, train
 from fermiclass.brought.candidates import Candidates, apart
 from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.cli.folders import candidates_beside
 from fermiclass.errors import CatalogError
+from fermiclass.io.tables import write_table
 from fermiclass.labelling.counterparts import (
     COUNTERPARTS_KEY,
     MOST_OF_CLAIMS,
     Strength,
-    _completeness,
+    completeness,
     counterpart_table,
     summed,
     weigh,
 )
+from fermiclass.labelling.labels import Labels
+from fermiclass.plots.finder import finder_pages
+from fermiclass.show.explanation import print_counterpart
+from fermiclass.show.page.sources import source_columns
+from fermiclass.show.summaries import print_counterparts, print_followup
+from tests.show.page.conftest import make_up_labels
 
 SIGMA = np.sqrt(-2.0 * np.log(0.05))  # semi-axes of 95 % in units of those of 1 σ
 
@@ -37,8 +47,8 @@ def sources(rng, n):
     ra[:5], dec[5:8], dec[8:10] = 0.0, 89.95, -89.95
     major = rng.uniform(0.1, 0.3, n)
     minor, angle = major * rng.uniform(0.2, 0.9, n), rng.uniform(0, 180, n)
-    names = ("RAJ2000", "DEJ2000", "Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng")
-    return Table([ra, dec, major, minor, angle], names=names)
+    names = ("RAJ2000", "DEJ2000", "Conf_95_SemiMajor", "Conf_95_SemiMinor", "Conf_95_PosAng", "Source_Name")
+    return Table([ra, dec, major, minor, angle, [f"4FGL J{k:04d}.0+0000" for k in range(n)]], names=names)
 
 
 def drawn_within(rng, table):
@@ -85,7 +95,7 @@ def test_random_tables_say_nothing():
         assert near.covered.all()
         each = summed(near, 150)
         excess.append(each.mean())
-        c = _completeness(P[:, :1], each, 1 - P[:, 0])
+        c = completeness(P[:, :1], each, 1 - P[:, 0])
         score = P[:, :1] * (each - 1.0) / (1 + P[:, :1] * (each - 1) * c)
         within.append(c[0, 0] < 2.0 / np.sqrt(np.sum(score**2)))
         used += Strength.of(candidates, near, np.ones(150, bool)).says
@@ -111,11 +121,14 @@ def test_planted_counterparts_are_found(covers):
         *chance, _ = in_ellipses(rng, table, 3.0)
     ra, dec = (np.concatenate([one[has], other]) for one, other in zip(real, chance, strict=True))
     words = np.concatenate([category[has], rng.choice(["bright", "faint"], len(chance[0]))])
-    candidates = Candidates.of(Table({"ra": ra, "dec": dec, "category": words}), covers=covers)
+    searched = Table({"Source_Name": table["Source_Name"]})
+    candidates = Candidates.of(vstack([Table({"ra": ra, "dec": dec, "category": words}), searched]), covers=covers)
     factors, (strength,) = weigh([candidates], table, P, np.full(n, "unassociated"))
-    for name, c, error in zip(strength.categories, strength.completeness["agn"], strength.errors["agn"], strict=True):
-        # Within ellipses the density of objects has the real ones in it, so that c is a little low.
-        assert c == pytest.approx(true[name], abs=3 * error + (0.06 if covers == "ellipses" else 0.0))
+    c = dict(
+        zip(strength.categories, zip(strength.completeness["agn"], strength.errors["agn"], strict=True), strict=True)
+    )
+    for name, share in true.items():
+        assert c[name][0] == pytest.approx(share, abs=3 * c[name][1])
     after = P * factors
     after /= after.sum(axis=1, keepdims=True)
     truth = np.eye(3)[kind]
@@ -139,7 +152,6 @@ def test_ellipses_that_were_searched_in_vain_count(mean):
     rng = np.random.default_rng((12, int(10 * mean)))
     n, true = 3000, 0.4
     table, P = sources(rng, n), kinds(rng, n)
-    table["Source_Name"] = [f"4FGL J{k // 100:04d}.{k % 10}+{k:04d}" for k in range(n)]
     kind = np.array([rng.choice(3, p=p) for p in P])
     real = drawn_within(rng, table)
     sky = objects(*real).around(table)
@@ -156,6 +168,49 @@ def test_ellipses_that_were_searched_in_vain_count(mean):
     if mean < 3:
         with pytest.raises(CatalogError, match="Say which LAT sources were searched"):
             weigh([Candidates.of(placed)], table, P, status)
+
+
+def in_the_plane(rng, n, scale=2.0):
+    """Directions whose density falls with latitude, by e on each `scale` degrees."""
+    b = rng.exponential(scale, n) * rng.choice([-1, 1], n)
+    at = SkyCoord(rng.uniform(0, 360, n), b, frame="galactic", unit="deg").icrs
+    return at.ra.deg, at.dec.deg
+
+
+@pytest.mark.parametrize(("covers", "number"), [("all", 500), ("all", 5000), ("all", 50_000), ("ellipses", 0)])
+def test_chance_follows_the_plane(covers, number):
+    """As many lie inside as expected at each latitude, and P hardly moves; of 40 % of the AGN, c is found."""
+    rng = np.random.default_rng(15)
+    n = 3000
+    table, P = sources(rng, n), kinds(rng, n)
+    table["RAJ2000"], table["DEJ2000"] = in_the_plane(rng, n)
+    b = np.abs(SkyCoord(table["RAJ2000"], table["DEJ2000"], unit="deg").galactic.b.deg)
+    if covers == "all":
+        ra, dec = in_the_plane(rng, number)
+    else:
+        ra, dec, rows = in_ellipses(rng, table, 5.0)
+        kept = rng.uniform(size=len(rows)) < np.exp(-b / 2.0)[rows]
+        ra, dec = (x[kept] for x in (ra, dec))
+    real, has = drawn_within(rng, table), (rng.uniform(size=n) < 0.4 * P[:, 0])
+    searched = Table({"Source_Name": table["Source_Name"]})
+    for planted in (False, True):
+        at = Table({"ra": np.append(real[0][has & planted], ra), "dec": np.append(real[1][has & planted], dec)})
+        sky = Candidates.of(vstack([at, searched]), covers=covers)
+        near = sky.around(table)
+        excess, some = summed(near, n), near.covered
+        c = completeness(P[some][:, :1], excess[some], 1.0 - P[some][:, 0])[0, 0]
+        if planted:
+            (strength,) = weigh([sky], table, P, np.full(n, "unassociated"))[1]
+            part = 0.4 if covers == "all" else 0.38
+            assert c == pytest.approx(part, abs=3 * strength.errors["agn"][0] + 0.02)
+            continue
+        after = P * np.where(some[:, None], 1.0 + (excess - 1.0) * [[c, 0, 0]], 1.0)
+        assert np.abs(after / after.sum(axis=1, keepdims=True) - P).mean() < 0.02
+        inside = np.bincount(near.source[near.u <= 1.0], minlength=n)
+        for low, high in ((0, 1), (1, 2), (2, 4), (4, 90)):
+            rows = (b >= low) & (b < high)
+            spread = np.sqrt(near.chance[rows].sum())
+            assert inside[rows].sum() == pytest.approx(near.chance[rows].sum(), abs=4 * spread + 0.06 * spread**2)
 
 
 def in_ellipses(rng, table, mean):
@@ -248,7 +303,7 @@ def test_the_completeness_is_that_of_greatest_likelihood():
         return -np.sum(np.log(1 + p * c * (excess[:, 0] - 1))) - np.log(1 - c)
 
     best = minimize_scalar(loss, bounds=(0, 0.999), method="bounded", options={"xatol": 1e-8}).x
-    assert _completeness(p[:, None], excess, 1 - p)[0, 0] == pytest.approx(best, abs=1e-4)
+    assert completeness(p[:, None], excess, 1 - p)[0, 0] == pytest.approx(best, abs=1e-4)
 
 
 def test_sources_beyond_the_edge_of_a_survey_are_not_covered():
@@ -314,6 +369,25 @@ def test_one_large_error_changes_no_other_object_and_an_endless_one_is_left_out(
         assert len(objects(ra, dec, pos_err_deg=error)) == len(ra) - 1
 
 
+def test_rows_of_sources_without_a_claim_are_no_claims():
+    """As in 1FLAT: a row for each source, and that of one without a counterpart has its own name and place."""
+    rng = np.random.default_rng(8)
+    table, P = sources(rng, 600), kinds(rng, 600)
+    ra, dec = drawn_within(rng, table)
+    has = rng.uniform(size=600) < 0.4 * P[:, 0]
+    rows = Table({"4FGL_name": table["Source_Name"]})
+    rows["1FLAT_name"] = [f"1FLAT J{k}" if yes else table["Source_Name"][k] for k, yes in enumerate(has)]
+    rows["RAJ2000"], rows["DEJ2000"] = np.where(has, ra, table["RAJ2000"]), np.where(has, dec, table["DEJ2000"])
+    status, every = np.full(600, "unassociated"), Candidates.of(rows, covers="claims")
+    with pytest.warns(CatalogWarning, match=rf"{np.sum(~has)} objects have the very places of LAT sources"):
+        factors, (strength,) = weigh([every], table, P, status)
+    alone = weigh([Candidates.of(rows[has], covers="claims")], table, P, status)[0]
+    np.testing.assert_allclose(factors, alone)
+    assert np.mean(factors[~has, 0] < 1.0) > 0.95
+    assert strength.completeness["agn"][0] == pytest.approx(0.4, abs=3 * strength.errors["agn"][0] + 0.02)
+    assert {*every.names[has]} == {*rows["1FLAT_name"][has]}
+
+
 def test_the_places_of_the_lat_sources_are_refused():
     rng = np.random.default_rng(8)
     table, P = sources(rng, 200), kinds(rng, 200)
@@ -327,10 +401,69 @@ def test_the_places_of_the_lat_sources_are_refused():
         weigh([near], wider, P, np.full(200, "unassociated"))
 
 
-def test_objects_have_their_own_names_beside_those_of_the_lat_sources():
-    table = Table({"Source_Name": ["4FGL J0001.2+4741"] * 60, "name": [f"R{k}" for k in range(60)]})
-    table["ra"], table["dec"] = directions(np.random.default_rng(9), 60)
-    assert Candidates.of(table).names.tolist() == table["name"].tolist()
+RADIUS_90 = np.sqrt(-2.0 * np.log(0.1))
+
+
+@pytest.mark.parametrize(
+    ("columns", "sigmas", "said"),
+    [
+        ({"Err90": 36.0}, (36 / RADIUS_90,) * 2, "Err90 (90 % radii, taken as arcsec)"),  # 2SXPS
+        ({"r90": 0.6 * u.arcmin}, (36 / RADIUS_90,) * 2, "r90 (90 % radii)"),
+        ({"pos_err_95_arcsec": 36.0}, (36 / SIGMA,) * 2, "pos_err_95_arcsec (95 % radii)"),
+        ({"SC_POSERR": 36.0}, (36 / np.sqrt(2),) * 2, "SC_POSERR (63 % radii, taken as arcsec)"),  # XMM
+        ({"ra_err": 9.0 * u.arcsec, "dec_err": 6.0 * u.arcsec}, (9, 6), "ra_err, dec_err (1 σ)"),  # NWAY
+        ({"E_RA": 0.01 * u.deg, "E_DEC": 0.02 * u.deg}, (36, 72), "E_RA, E_DEC (1 σ)"),  # VLASS
+        ({"e_RAJ2000": 2.0 * u.s, "e_DEJ2000": 7.0 * u.arcsec}, (15, 7), "e_RAJ2000, e_DEJ2000 (1 σ)"),  # NVSS at 60°
+        ({"eeMaj": 5.0, "eeMin": 2.0, "eePA": 90.0}, (5, 2), "eeMaj, eeMin, eePA (1 σ, taken as arcsec)"),  # AllWISE
+        ({"err_ellipse_r0": 9.0, "err_ellipse_r1": 6.0, "err_ellipse_ang": 0.0}, (6 / SIGMA, 9 / SIGMA), "95 % radii"),
+    ],
+)
+def test_errors_of_positions_are_known_by_their_names(columns, sigmas, said):
+    table = Table({"name": [f"X{k}" for k in range(60)], "ra": np.arange(60.0), "dec": np.full(60, 60.0)})
+    for name, value in columns.items():
+        table[name] = np.full(60, getattr(value, "value", value))
+        table[name].unit = getattr(value, "unit", None)
+    candidates = Candidates.of(table)
+    np.testing.assert_allclose(3600 * np.sqrt(candidates.covariance[0, :2]), sigmas, rtol=1e-6)
+    assert any(said in note for note in candidates.notes)
+
+
+def test_what_was_taken_is_said(capsys, monkeypatch):
+    """A list of 2SXPS with limits, and rows of sources that were searched in vain or have no position."""
+    rng = np.random.default_rng(9)
+    ra, dec = directions(rng, 60)
+    table = Table({"2SXPS": [f"R{k}" for k in range(60)], "4FGL": [f"4FGL J{k:04d}.0+4741" for k in range(60)]})
+    table["RA"], table["Dec"], table["Err90"], table["odd"] = np.where(np.arange(60) < 58, ra, np.nan), dec, 5.0, 1
+    table["FluxB"], table["e_FluxB"], table["FluxB_UL"] = rng.uniform(1, 2, 60), 0.1, 3.0
+    table["4FGL"][59] = ""
+    taken = Candidates.of(table, "x.csv")
+    assert taken.names.tolist() == table["2SXPS"][:58].tolist()
+    assert taken.notes == (
+        "'x.csv': 58 objects",
+        "names: 2SXPS",
+        "LAT sources: 4FGL",
+        "positions: RA, Dec",
+        "errors of positions: Err90 (90 % radii, taken as arcsec)",
+        "flux: FluxB, errors: e_FluxB",
+        "upper limits are not used: FluxB_UL",
+        "not used: odd",
+        "59 LAT sources were searched, 1 of them in vain",
+        "1 rows without a position are left out",
+    )
+    kinds_of_two = {kind: [0.126, 0.292] for kind in ("agn", "pulsar")}
+    categories = ("flux <7.88", "flux 7.88–10.4, xray.csv")
+    strength = Strength("x.csv", "", "ellipses", 58, 1.0, 0.46, 0.12, categories, kinds_of_two, kinds_of_two)
+    labels = Table({"P_CPT": [0.7]}, meta={COUNTERPARTS_KEY: json.dumps([asdict(strength)])})
+    monkeypatch.setenv("COLUMNS", "80")
+    print_counterparts(labels, [taken], Path("all.fits"))
+    printed = capsys.readouterr().out
+    assert printed.count("0.292 ± 0.292") == printed.count("0.126 ± 0.126") == 2
+    assert "0.46 ± 0.12" in printed
+    del table["2SXPS"]
+    table["name"] = [f"R{k}" for k in range(60)]
+    assert Candidates.of(table).names[0] == "R0"
+    del table["name"]
+    assert Candidates.of(table).names[0] == ""
 
 
 def test_categories_are_found_where_real_objects_have_other_fluxes():
@@ -387,6 +520,33 @@ def test_a_number_that_stands_for_none_is_a_blank(name, mark):
     np.testing.assert_array_equal(found.flux, expected.flux)
 
 
+@pytest.mark.parametrize(
+    ("east", "north", "factor"),
+    [
+        ("E_RA", "E_DEC", u.deg / 3600),
+        ("ra_err_arcsec", "dec_err_arcsec", 1),
+        ("sigra", "sigdec", u.arcsec),
+        ("e_RA", "e_Dec", 1e3 * u.mas),
+        ("e_ra", "e_dec", (u.s / 15, u.arcsec)),
+        ("err_ellipse_r1", "err_ellipse_r0", SIGMA * u.arcsec),
+    ],
+)
+def test_position_errors_of_surveys(east, north, factor):
+    """Errors of 2 arcsec to the east and 3 to the north, at 60 degrees of declination; seconds of time are 15 cos δ."""
+    of_east, of_north = factor if isinstance(factor, tuple) else (factor, factor)
+    time = 2.0 if isinstance(factor, tuple) else 1.0
+    columns = {
+        east: np.full(60, 2.0) * time * of_east,
+        north: np.full(60, 3.0) * of_north,
+        "err_ellipse_ang": [0.0] * 60,
+    }
+    found = Candidates.of(
+        Table({"designation": [f"A{k}" for k in range(60)], "ra": range(60), "dec": [60.0] * 60, **columns})
+    )
+    assert found.covariance[0] * 3600**2 == pytest.approx([4.0, 9.0, 0.0])
+    assert found.names[1] == "A1"
+
+
 def test_claims_are_capped():
     rng = np.random.default_rng(7)
     table, P = sources(rng, 300), kinds(rng, 300)
@@ -419,6 +579,7 @@ def test_few_claims_in_one_region_count():
         ({"ra": [1.0], "dec": [2.0], "pos_err": [3.0]}, {}, "pos_err .* has no unit"),
         ({"ra": [1.0], "dec": [2.0], "pos_err": [3.0] * u.s}, {}, "pos_err .* holds no angles"),
         ({"ra": [1.0], "dec": [2.0], "pos_err_deg": [3.0]}, {}, "pos_err_deg .* median is 3 degrees"),
+        ({"ra": [1.0], "dec": [2.0], "ra_err": [3.0], "dec_err": [3.0]}, {}, "ra_err .* has no unit"),
         ({"ra": [1.0], "dec": [200.0]}, {}, "beyond 90"),
         ({"ra": [1.0] * 60, "dec": [2.0] * 60}, {}, "has 1 objects: too few"),
     ],
@@ -466,8 +627,43 @@ def test_labels_have_their_candidates(few):
         counterpart_table(labels, [chance])
 
 
+def test_all_candidates_are_shown(dr4, tmp_path, capsys):
+    """In the chart with their errors, in what explain and followup print, and on the page; else the best alone."""
+    labels = make_up_labels(dr4[::200])
+    name, ra, dec = str(labels["Source_Name"][0]), float(labels["RAJ2000"][0]), float(labels["DEJ2000"][0])
+    found = Table({"Source_Name": [name] * 4, "CPT_NAME": ["X0", "X1", "X2", "X3"], "CPT_RA": [ra] * 4})
+    found["CPT_DEC"], found["CPT_R95"] = dec + np.arange(4) * 0.001, [0.002, 0.001, 0.001, 0.0]
+    found["P_CPT"], found["CPT_TABLE"] = [0.6, 0.2, 0.1, 0.05], "x.csv"
+    for column in found.colnames[1:]:
+        labels[column] = found[column][0]
+        labels[column][1:] = "" if column.startswith("CPT_N") else 0.0
+    labels["BF_CPT"] = 1.0
+    labels.meta[COUNTERPARTS_KEY] = "[]"
+    write_table(found, tmp_path / "labels-counterparts.fits")
+    about = Labels(labels)
+    candidates = candidates_beside(tmp_path / "labels.fits", about)
+    assert candidates_beside(tmp_path / "other.fits", about) is None
+    first = followup(labels, only=[name])
+    (page,) = finder_pages(first, dr4.table, candidates=candidates)
+    circles = [patch.radius for patch in page.axes[0].patches if isinstance(patch, Circle)]
+    assert circles == pytest.approx([0.12, 0.06, 0.06, 0.0])
+    assert [text.get_text() for text in page.axes[0].texts][-3:] == ["0.60", "0.20", "0.10"]
+    print_followup(first, candidates=candidates)
+    print_counterpart(about, name, candidates)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert [printed.count(f"X{k} of") for k in range(4)] == [2, 2, 2, 1]
+    assert "± 7.2″" in printed
+    assert "and 1 less probable ones" in printed
+    assert source_columns(about, candidates)["counterpart"][0].count("x.csv") == 4
+    assert source_columns(about)["counterpart"][0].count("x.csv") == 1
+    found["Source_Name"] = "4FGL J0000.0+0000"
+    write_table(found, tmp_path / "labels-counterparts.fits")
+    with pytest.warns(UserWarning, match="candidates of other labels"):
+        assert candidates_beside(tmp_path / "labels.fits", about) is None
+
+
 def test_what_is_labelled_does_not_change_what_a_table_says(few):
-    """Blazars of uncertain type alone, and all targets: the same completeness, and the same labels."""
+    """Blazars of uncertain type alone, or nine sources beside the catalogue that teaches: the labels of all targets."""
     ra, dec = drawn_within(np.random.default_rng(9), few.table[np.isin(few.classes, ["", "bcu"])])
     table = Table({"ra": ra, "dec": dec, "name": [f"X{k}" for k in range(len(ra))]})
     planted = Candidates.of(table, "planted.csv", "claims", statuses=("unassociated", "bcu"))
@@ -478,6 +674,9 @@ def test_what_is_labelled_does_not_change_what_a_table_says(few):
     assert len(same) == len(some) == np.sum(few.classes == "bcu")
     for name in ("Sum_P_agn", "P_CPT", "CPT_NAME"):
         np.testing.assert_array_equal(same[name], some[name])
+    part = few[np.isin(few.names, every["Source_Name"][:9])]
+    of_part = model.label(part, "uncertain", counterparts=planted, teachers=few)
+    np.testing.assert_allclose(of_part["Sum_P_agn"], every["Sum_P_agn"][:9], atol=1e-5)
 
 
 def test_the_errors_of_c_are_those_of_its_scatter():

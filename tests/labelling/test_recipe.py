@@ -3,13 +3,17 @@
 from dataclasses import replace
 
 import gpflow
+import numpy as np
 import pytest
+from astropy.table import Table
 
 import fermiclass
 from fermiclass import NIMGPClassifier, Recipe
 from fermiclass.errors import ClassError, FermiclassError, RecipeError
 from fermiclass.nimgp.names import METHODS, PER_SOURCE
 from tests.commands import refuses, run_well
+from tests.conftest import slim_path
+from tests.show.page.conftest import make_up_labels
 
 GIVEN = {"unassociated": {"bll": 0.5, "fsrq": 0.3, "psr": 0.2}}
 
@@ -19,7 +23,7 @@ GIVEN = {"unassociated": {"bll": 0.5, "fsrq": 0.3, "psr": 0.2}}
     [
         Recipe(),
         Recipe.paper(),
-        Recipe(features="six", classes="bll,fsrq,psr", min_significance=5.5, class_priors=GIVEN, class2=False),
+        Recipe(features="six", classes="bll,fsrq,psr", min_significance=5.5, class_priors=GIVEN, evidence="none"),
         Recipe(targets="all").with_settings(
             random_state=None, kernel="se", inputs={"clip": None, "prior_variance": None}, hyper={"lengthscale": 2.0}
         ),
@@ -31,7 +35,9 @@ def test_a_file_gives_it_back(recipe):
 
 
 def test_metadata_give_it_back():
-    recipe = Recipe(features="PL_Index", classes="bll,fsrq,psr", min_significance=5.5, class_priors=GIVEN, class2=False)
+    recipe = Recipe(
+        features="PL_Index", classes="bll,fsrq,psr", min_significance=5.5, class_priors=GIVEN, evidence="none"
+    )
     recipe = recipe.with_settings(method="mgp", steps=3, inputs={"clip": None})
     assert Recipe.from_meta(recipe.to_meta()) == recipe
 
@@ -56,10 +62,11 @@ def test_what_is_absent_has_its_default():
     ("text", "message"),
     [
         ("features = [", "cannot be used"),
+        ("x = " + "[" * 2000 + "]" * 2000, "cannot be used"),
         ('feature = "six"', "unknown entry 'feature', known are features, classes"),
         ("features = 6", "features=6 is not valid"),
         ('min_significance = "5"', "min_significance='5' is not valid"),
-        ('class2 = "yes"', "class2='yes' is not valid"),
+        ('evidence = "yes"', "evidence='yes' is not valid"),
         ('targets = "none"', "targets='none' is unknown: choose one of"),
         ("classes = 3", "classes=3 is not valid"),
         ("class_priors = 0.5", "class_priors=0.5 is not valid"),
@@ -127,7 +134,7 @@ def test_what_a_file_leaves_out_of_a_group_of_settings_stays():
 
 
 @pytest.mark.parametrize(
-    "given", [{"class_priors": "x"}, {"settings": {"steps": 3}}, {"features": 6}, {"class2": "no"}]
+    "given", [{"class_priors": "x"}, {"settings": {"steps": 3}}, {"features": 6}, {"evidence": "no"}]
 )
 def test_a_recipe_is_checked_when_it_is_made(given):
     with pytest.raises(FermiclassError, match=next(iter(given))):
@@ -138,6 +145,22 @@ def test_a_recipe_is_checked_when_it_is_made(given):
 def test_settings_of_classes_that_nobody_learns_are_refused(dr4, given):
     with pytest.raises(ClassError, match=next(iter(given))):
         Recipe(classes="bll,fsrq,psr").with_settings(**given).check(dr4)
+
+
+def test_files_are_read(dr4, tmp_path):
+    """Where a catalogue, a label table or a list is taken, its file is."""
+    path = slim_path("4FGL-DR4")
+    labels = make_up_labels(dr4[dr4.classes == ""][:40])
+    fermiclass.write_table(labels, tmp_path / "labels.fits")
+    fermiclass.write_table(Table({"name": dr4.names[:5], "XFLUX": np.arange(1.0, 6.0)}), tmp_path / "x.csv")
+    assert Recipe().check(str(path)).catalog.origin == dr4.origin
+    found, expected = (fermiclass.followup(each, by="entropy") for each in (tmp_path / "labels.fits", labels))
+    assert found["Source_Name"].tolist() == expected["Source_Name"].tolist()
+    assert list(fermiclass.join(path, tmp_path / "x.csv").column("XFLUX")[:5]) == [1.0, 2.0, 3.0, 4.0, 5.0]
+    gone = fermiclass.compare(tmp_path / "labels.fits", [*labels["Source_Name"][:2], "Mkn 421"], catalog=path).rest
+    assert gone["FATE"].tolist() == ["class"]
+    assert fermiclass.evaluate(path, folds=2, methods="logistic", classes="bll,fsrq,psr").table.index[0] == "logistic"
+    assert str(len(labels)) in fermiclass.report_page(str(tmp_path / "labels.fits"), catalog=path)
 
 
 @pytest.mark.parametrize(
@@ -162,5 +185,5 @@ def test_settings_of_classes_that_nobody_learns_are_refused(dr4, given):
     ],
 )
 def test_what_is_no_catalogue_and_no_table_has_one_message(dr4, call):
-    with pytest.raises(FermiclassError, match=r"type|no classifier"):
+    with pytest.raises(FermiclassError, match=r"type|no classifier|there is no file|it is a catalogue"):
         call(dr4)

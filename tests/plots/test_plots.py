@@ -51,7 +51,7 @@ def test_sky_map_has_every_source_in_its_place(projection):
     np.testing.assert_allclose(points(axes), sorted(expected.tolist()), atol=1e-12)
     labels = [text.get_text() for artist in axes.artists for text in artist.get_texts()]
     assert labels == [f"{name} ({np.sum(y == name)})" for name in CLASSES]
-    assert legend_of(axes) == ["0.33", "0.56", "0.78", "1.00"]
+    assert legend_of(axes) == ["0.4", "0.6", "0.8", "1.0"]
 
 
 def test_finder_charts_have_north_up_and_east_left():

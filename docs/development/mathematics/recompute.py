@@ -11,12 +11,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from astropy import units as u
+from astropy.coordinates import SkyCoord
 from astropy.table import Table
 from scipy.linalg import cholesky, solve, solve_triangular
 from scipy.spatial.distance import cdist
 from scipy.special import softmax, xlogy
 
-PACKAGE = Path(__file__).parents[3] / "fermiclass"  # three files of data are there
+PACKAGE = Path(__file__).parents[3] / "fermiclass"  # four files of data are there
 KINDS = {
     "agn": ["bll", "fsrq", "bcu", "rdg", "agn", "nlsy1", "css", "ssrq", "sey", "sbg", "gal"],
     "pulsar": ["psr", "msp"],
@@ -90,7 +92,7 @@ labels, sources = Table.read(sys.argv[3]), Table.read(sys.argv[2], hdu=1)
 sources = sources[np.isin(sources["Source_Name"], labels["Source_Name"])]
 code, S, N = column("CLASS1"), column("Signif_Avg"), len(domain["X"])
 
-# Factors of class priors and CLASS2
+# Factors of class priors, CLASS2 and claimed blazars
 lost = dict(Table.read(PACKAGE / "catalog" / "second_associations.csv")["Source_Name", "CLASS2"].iterrows())
 of_dr3 = [lost.get(name, "") for name in sources["Source_Name"].astype(str)]
 second = np.where((column("CLASS2") == "") & (column("ASSOC_PROB_BAY") > 0), of_dr3, column("CLASS2"))
@@ -100,7 +102,17 @@ r *= (S / prior["reference"]) ** prior["slope"]
 rho = {kind: np.where(np.isin(classes, members), 6, 1) for kind, members in KINDS.items()}
 of_bare = 1 - sum(b * rho[kind] for kind, b in model["second"].items())
 of_bare = np.select([np.isin(second, codes)[:, None] for codes in KINDS.values()], list(rho.values()), of_bare)
-of_bare = of_bare * np.where(rho["agn"] > 1, r[:, None], 1)
+blazars = Table.read(PACKAGE / "labelling" / "claimed_blazars.csv")
+pairs = (column("RAJ2000"), column("DEJ2000")), (blazars["ra"], blazars["dec"])
+here, there = (SkyCoord(*pair, unit="deg") for pair in pairs)
+j, i, distance, _ = here.search_around_sky(there, 3 * u.deg)
+turn = here[i].position_angle(there[j]).rad - np.radians(column("Conf_95_PosAng")[i])
+a, b = (column(f"Conf_95_Semi{axis}") for axis in ("Major", "Minor"))
+chi2 = 2 * np.log(20) * distance.deg**2 * ((np.cos(turn) / a[i]) ** 2 + (np.sin(turn) / b[i]) ** 2)
+excess = np.exp(-chi2 / 2) * np.log(20) / (np.pi * (a * b)[i]) / (len(blazars) * np.pi / 129600)
+excess = np.bincount(i, np.where(chi2 <= 2 * np.log(1000), excess, 0), minlength=len(sources))
+claim = np.where(a > 0, np.minimum(1 + model["claims"] * (excess - 1), 50), 1)
+of_bare = of_bare * np.where(rho["agn"] > 1, (r * claim)[:, None], 1)
 of_bcu = [{"bll": 1, "fsrq": 0.5}.get(name, 0.02) for name in classes]
 factors = np.where((code == "")[:, None], of_bare, np.where((code == "bcu")[:, None], of_bcu, 1))
 
@@ -138,6 +150,7 @@ for p, x, v, moments, r in zip(weights, X, V, np.split(f, ends), factors, strict
     rows.append([*(share @ P_k), -xlogy(share @ P_k, share @ P_k).sum(), information, score])
 names = [*(f"P_{name}" for name in classes), "ENTROPY", "INFORMATION", "OOD_SCORE"]
 found = dict(zip(names, np.transpose(rows), strict=True))
+found["BF_CLAIM"] = np.where(code == "", claim, 1)
 found |= {"Sum_P_agn": found["P_bll"] + found["P_fsrq"], "Sum_P_pulsar": found["P_psr"] + found["P_msp"]}
 
 # LASTS

@@ -19,8 +19,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fermiclass.nimgp.estimators.exact_regressor import UncertainGPRegressor
+from fermiclass.nimgp.estimators.of_papers import KERNELS
 from fermiclass.plots.style import PALETTE
-from fermiclass_benchmarks.regression import KERNELS, draw_sincsig, sincsig
+from fermiclass_benchmarks.regression import draw_sincsig, sincsig
 
 FIGURES = Path(__file__).parents[2] / "figures"
 COLOURS = {"uncertain": PALETTE[1], "mixture": PALETTE[1], "classic": PALETTE[0], "mlp": PALETTE[2]}

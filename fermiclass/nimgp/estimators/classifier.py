@@ -34,15 +34,15 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
     Parameters
     ----------
     method : str
-        Treatment of input noise. 'nimgp' infers the noiseless input of every training source, and 'nimgp-nn' does so
-        with a network. 'nimgp-fo' turns input noise into noise of the latent functions, as in the paper.
+        Treatment of input noise. 'nimgp' infers the noiseless input of every training source (equation 10 of the
+        paper), and 'nimgp-nn' does so with a network. 'nimgp-fo' turns input noise into noise of the functions (16).
         'nimgp-fo-marginal' does the same with the average over this noise inside the logarithm. 'mgp' ignores input
         noise. 'mgp-aug' and 'mgp-sampling' learn from noisy copies of the inputs.
     likelihood : str or gpflow.likelihoods.Likelihood
         Likelihood of a class given the latent functions: 'softmax', by sampling, or 'softmax-bound', by a bound in
-        closed form; or the class of the largest latent function, without noise ('step', as in the paper) or with
-        Gaussian noise ('probit', 'logit'). An object of GPflow, such as ``gpflow.likelihoods.Softmax(3)``, has the
-        classes in the order of the sorted labels.
+        closed form (equation 25 of Liu et al.; see :func:`fermiclass.paper_method`); or the class of the largest
+        function, without noise ('step', equation 2 of the paper) or with Gaussian noise ('probit', 'logit'). An object
+        of GPflow, such as ``gpflow.likelihoods.Softmax(3)``, has the classes in the order of the sorted labels.
     kernel : str or gpflow.kernels.Kernel
         Kernel, or several joined by '+': 'se' (squared exponential), 'matern32', 'matern52', 'linear', 'polynomial'.
         The stationary ones and the polynomial have ARD length-scales. White noise is always added. An object of GPflow,

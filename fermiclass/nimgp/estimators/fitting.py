@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def schedule(settings: Settings, num_data: int, seed: int, *, batch_size: int | 
     if steps == AUTO:
         steps = min(max(_FEWEST_STEPS, round(_PASSES * per_pass)), _MOST_STEPS)
     if settings.epochs is not None:
-        steps = settings.epochs * max(1, round(per_pass))
+        steps = settings.epochs * ceil(per_pass)  # as in the authors' code, the last batch counts
     options = settings.training
     return Schedule(steps, size, settings.learning_rate, options.decay, options.mean, seed, options.natural_gradient)
 

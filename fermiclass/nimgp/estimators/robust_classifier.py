@@ -75,8 +75,8 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
     latent_noise_ : ndarray (C,)
         Noise variances of the latent functions, in units of the functions.
     outlier_probability_ : ndarray (N,) or None
-        Posterior probability that the label of each training row is random; NaN for rows without a label. None if not
-        `robust`.
+        Posterior probability that the label of each training row is random (equation 21); NaN for rows without a label.
+        None if not `robust`.
     label_noise_ : float
         Posterior mean of ρ; 0 if not `robust`.
     log_evidence_ : float

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from astropy.table import Table
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -19,12 +19,12 @@ from markupsafe import Markup
 from fermiclass._version import __version__
 from fermiclass.analysis.facts import first_list_of, known_as
 from fermiclass.analysis.followup import ADDED
-from fermiclass.brought.sources import OWN_SOURCES
+from fermiclass.brought.sources import OWN_SOURCES, CatalogLike, catalog_of
 from fermiclass.catalog import CLASS_TREE, Catalog
 from fermiclass.catalog.source_names import gamma_ray_names
 from fermiclass.errors import OutputError, require
 from fermiclass.io.files import check_place, write_bytes
-from fermiclass.labelling.labels import CONFIDENT, Labels
+from fermiclass.labelling.labels import CONFIDENT, Labels, labels_of, shown
 from fermiclass.show.caveats import caveats
 from fermiclass.show.page.features import feature_columns
 from fermiclass.show.page.headline import class_meanings, flag_summary, priors_summary, provenance
@@ -40,6 +40,10 @@ from fermiclass.show.page.sources import (
     text_column,
 )
 
+if TYPE_CHECKING:
+    from fermiclass.analysis.compare import Comparison
+
+_MOST_MOVED = 20
 _ENDINGS = (".html", ".htm")
 _LIBRARIES = ("echarts.common.min.js", "dataTables.min.js")
 _SCRIPTS = (
@@ -56,13 +60,15 @@ def check_page_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[st
 
 
 def write_report(
-    labels: Table,
+    labels: Table | str | os.PathLike[str],
     path: str | os.PathLike[str],
     *,
-    catalog: Catalog | None = None,
-    trained_on: Catalog | None = None,
+    catalog: CatalogLike | None = None,
+    trained_on: CatalogLike | None = None,
     trust: Trust | None = None,
     past: PastCandidates | None = None,
+    since: Comparison | None = None,
+    candidates: Table | None = None,
 ) -> None:
     """Write the page of :func:`report_page` to a file, whole or not at all.
 
@@ -70,17 +76,21 @@ def write_report(
     as :func:`report_page`.
     """
     target = check_page_place(path)
-    page = report_page(labels, catalog=catalog, trained_on=trained_on, trust=trust, past=past)
+    page = report_page(
+        labels, catalog=catalog, trained_on=trained_on, trust=trust, past=past, since=since, candidates=candidates
+    )
     write_bytes(target, page.encode("utf-8"))
 
 
 def report_page(
-    labels: Table,
+    labels: Table | str | os.PathLike[str],
     *,
-    catalog: Catalog | None = None,
-    trained_on: Catalog | None = None,
+    catalog: CatalogLike | None = None,
+    trained_on: CatalogLike | None = None,
     trust: Trust | None = None,
     past: PastCandidates | None = None,
+    since: Comparison | None = None,
+    candidates: Table | None = None,
 ) -> str:
     """Return one self-contained HTML page of labelled sources, which needs no network.
 
@@ -99,6 +109,10 @@ def report_page(
         Scores of an evaluation; see :func:`fermiclass.show.page.read_metrics`.
     past
         Later classes of earlier candidates; see :func:`fermiclass.show.page.read_candidates`.
+    since
+        The comparison with earlier labels, whose changes are shown; see :func:`fermiclass.compare`.
+    candidates
+        All candidate counterparts of the sources: :func:`fermiclass.counterpart_table`.
 
     Raises
     ------
@@ -109,11 +123,13 @@ def report_page(
     """
     if past is not None:
         require(PastCandidates, past=past)
+    labels = labels_of(labels)
     about = Labels(labels)
+    catalog, trained_on = (None if each is None else catalog_of(each) for each in (catalog, trained_on))
     classes = about.classes
     marks = class_marks(classes)
     first, settings = provenance(labels.meta)
-    data = _data(about, catalog, trained_on, trust)
+    data = _data(about, catalog, trained_on, trust, candidates)
     style = _style(marks)
     ours = "\n".join(_text("assets", f"{name}.js") for name in _SCRIPTS)  # in a function: their names clash with none
     scripts = [*(_text("vendor", name) for name in _LIBRARIES), f'(() => {{\n"use strict";\n{ours}}})();\n']
@@ -125,7 +141,10 @@ def report_page(
         lstrip_blocks=True,
     )
     environment.filters |= {"count": lambda n: f"{n:,}", "known": lambda value: "–" if value is None else value}
-    return environment.get_template("page.html.j2").render(
+    environment.filters |= {"shown": shown}
+    return environment.get_template(
+        "page.html.j2"
+    ).render(
         policy=_policy(scripts, style),
         # Only these parts are not escaped: they are ours and the libraries', never the catalogue's.
         style=Markup(style),  # noqa: S704
@@ -152,15 +171,23 @@ def report_page(
         features=data["features"],
         trust=trust,
         candidates=past,
+        changes=list(since.sentences()) if since is not None else [],
+        moved=since.table[since.disagrees][:_MOST_MOVED] if since is not None else (),
     )
 
 
-def _data(about: Labels, catalog: Catalog | None, trained_on: Catalog | None, trust: Trust | None) -> dict[str, Any]:
+def _data(
+    about: Labels,
+    catalog: Catalog | None,
+    trained_on: Catalog | None,
+    trust: Trust | None,
+    candidates: Table | None,
+) -> dict[str, Any]:
     if catalog is not None and "sha256" in about.meta:
         about.of.check(catalog.origin, f"'{about.source}'")
     if trained_on is not None:
         about.trained_on.check(trained_on.origin, f"'{about.source}'")
-    sources = source_columns(about)  # checks the columns that the rest relies on
+    sources = source_columns(about, candidates)  # checks the columns that the rest relies on
     labels, features, saved, classes = about.table, None, saved_columns(about), about.classes
     if catalog is not None:
         features = feature_columns(about, catalog, trained_on)

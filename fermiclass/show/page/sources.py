@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from fermiclass.catalog import SOURCE_STATUSES
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
-from fermiclass.labelling.labels import SUM_PREFIX, Labels, counterpart
+from fermiclass.labelling.labels import SUM_PREFIX, Labels, counterparts_of
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -50,13 +50,13 @@ _MEASURED = (
 OTHER_NAMES = "Names in earlier and other gamma-ray catalogues"
 
 
-def source_columns(about: Labels) -> dict[str, Any]:
+def source_columns(about: Labels, candidates: Table | None = None) -> dict[str, Any]:
     """Return the columns of the page's sources: lists by name with one item for each source, None if unknown.
 
     They are name, class1, assoc1, class2, assoc2, status (text), predicted (index of a class), ra, dec, l, b (deg),
     x, y (on the map), pmax, probability and deviation (a list for each class), sum (a list for each group of classes),
     entropy, information, noise, ood, lasts, flags, significance. If they are known, the probabilities of associations
-    byBayes and byRatio, the best candidate counterpart (text), flux and fluxError (ph cm-2 s-1), and the error ellipse
+    byBayes and byRatio, the candidate counterparts (text), flux and fluxError (ph cm-2 s-1), and the error ellipse
     r95, r95Minor, r95Angle (deg).
     Raises CatalogError when a column is missing, or a predicted class is not among the classes.
     """
@@ -87,7 +87,7 @@ def source_columns(about: Labels) -> dict[str, Any]:
     places = project(floats(labels, "GLON"), floats(labels, "GLAT"))
     columns["x"], columns["y"] = (_list(np.round(axis, 4)) for axis in places.T)
     if "CPT_NAME" in labels.colnames:
-        columns["counterpart"] = [counterpart(row) for row in labels]
+        columns["counterpart"] = ["; ".join(counterparts_of(row, candidates)) for row in labels]
     for column, name in _MEASURED:
         if column in labels.colnames:
             columns[name] = [None if not np.isfinite(v) else float(f"{v:.3g}") for v in floats(labels, column)]

@@ -6,10 +6,12 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from urllib.parse import quote
 
 import pytest
 
 from fermiclass import followup
+from fermiclass.analysis.compare import compare
 from fermiclass.errors import CatalogError, FeatureError, OutputError
 from fermiclass.io.tables import read_table, write_table
 from fermiclass.show.page import read_metrics, report_page, write_report
@@ -64,6 +66,15 @@ def test_all_sources_are_in_it(full_page, labels):
     assert len(data["features"]["values"]) == 4
     assert data["reliability"][1]["accuracy"] == 1.0
     assert data["chance"] == pytest.approx(1 / 3)
+
+
+def test_what_changed(labels):
+    earlier = labels.copy()
+    earlier["PRED_CLASS"][3] = next(name for name in ("bll", "psr") if name != labels["PRED_CLASS"][3])
+    page = report_page(labels, since=compare(labels, earlier[:-2]))
+    (link,) = (about["href"] for _, about in Elements(page).found if about.get("href", "").startswith("#source="))
+    assert link == "#source=" + quote(labels["Source_Name"][3])
+    assert f"2 of {len(labels)} sources are new; 1 have another class." in page
 
 
 def test_nothing_is_loaded_and_nothing_else_runs(full_page):
@@ -137,7 +148,7 @@ def test_labels_without_metadata(targets, dr4, tmp_path):
     write_table(make_up_labels(targets[:50]), tmp_path / "labels.csv")
     page = report_page(read_table(tmp_path / "labels.csv"), catalog=dr4)
     assert "its format carries no metadata" in page
-    assert len(data_of(page)["features"]["names"]) == 18
+    assert len(data_of(page)["features"]["names"]) == 20
 
 
 def test_ways_to_be_wrong(labels, targets, dr4, tmp_path):

@@ -1,0 +1,199 @@
+"""Columns of a table of objects that may be counterparts: names, errors of positions, categories and fluxes."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from astropy import units as u
+from astropy.table import Table
+from numpy.typing import NDArray
+
+from fermiclass.brought.column_names import own_names
+from fermiclass.brought.other_list import PLACE_NAMES, OtherList, numbers_of, place_of
+from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.errors import CatalogError
+from fermiclass.io import FloatArray
+from fermiclass.io.plain import texts
+
+CHI2_95 = -2.0 * np.log(0.05)  #: χ² of two coordinates that 95 % of the true positions have at most.
+LAT_NAME = "FGL J"  #: A part of the name of a LAT source.
+
+_SIGMA, _63, _68, _90, _95 = 0.0, 1.0 - np.exp(-1.0), 0.68, 0.9, 0.95
+#: Errors of positions by the names of their columns, in small letters: both axes of the sky, an ellipse with the angle
+#: of its major axis, or a circle. What part of the true positions they hold, 0 for 1 σ along each axis; and their unit,
+#: where all who write such columns have the same. The first that is there is taken.
+_ERRORS: tuple[tuple[str, float, str], ...] = (
+    ("conf_95_semimajor conf_95_semiminor conf_95_posang", _95, "deg"),  # LAT
+    ("err_ellipse_r0 err_ellipse_r1 err_ellipse_ang", _95, "arcsec"),  # Chandra
+    ("eemaj eemin eepa", _SIGMA, "arcsec"),  # AllWISE by VizieR
+    ("err_maj err_min err_ang", _SIGMA, "arcsec"),  # 2MASS
+    ("sigra sigdec", _SIGMA, "arcsec"),  # AllWISE by IRSA
+    *((f"{ra} {dec}", _SIGMA, "") for ra, dec in (("e_raj2000", "e_dej2000"), ("e_ra_icrs", "e_de_icrs"))),
+    *((f"{ra} {dec}", _SIGMA, "") for ra, dec in (("e_ra", "e_dec"), ("ra_err", "dec_err"), ("ra_error", "dec_error"))),
+    *((name, _SIGMA, "") for name in ("pos_err", "poserr", "pos_error", "e_pos", "unc_position", "position_error")),
+    *((name, _63, "arcsec") for name in ("sc_poserr", "radec_err")),  # XMM
+    *((name, _68, "") for name in ("err68", "r68", "pos_err_68", "pos_r68")),
+    ("err90", _90, "arcsec"),  # 2SXPS
+    *((name, _90, "") for name in ("r90", "err_90", "pos_err_90", "pos_r90")),
+    *((name, _95, "") for name in ("err95", "r95", "err_95", "pos_err_95", "pos_r95")),
+)
+#: Names of columns, not known, that may be errors of positions.
+_LIKE_ERRORS = re.compile(r"^e?_?pos|err_?(90|95|maj|ell|rad|circ)|^[xy]_?err|poserr", re.IGNORECASE)
+_IN_NAME = {"_arcsec": u.arcsec, "_arcmin": u.arcmin, "_deg": u.deg, "_mas": u.mas}
+_INFINITE = 1e6  # degrees, for an error without a limit
+
+_NAMES = ("name", "iauname", "2sxps", "counterpart", "assoc", "object", "source", "id")
+_FLUXES = ("flux", "fluxb", "total_flux", "ml_flux_1", "fint")  # 2SXPS, VLASS, eRASS
+_WITH_FLUX = 30  # objects with a flux, at least, for categories by flux
+_MOST_NAMED, _MOST_OF_LAT = 8, 0.9  # names, and the share of LAT sources from which on a column names them
+
+
+class ObjectColumns(NamedTuple):
+    """What was taken of M rows."""
+
+    names: NDArray[np.str_]  #: (M,), '' where unknown.
+    ra: FloatArray  #: (M,) deg.
+    dec: FloatArray  #: (M,) deg.
+    covariance: FloatArray  #: (M, 3) deg², of the position: east-east, north-north, east-north.
+    categories: tuple[str, ...]  #: Names of the K categories.
+    membership: FloatArray  #: (M, K), 1 for that of a row.
+    flux: FloatArray | None  #: (M,), and its error; None with few fluxes, or with categories.
+    flux_error: FloatArray | None
+    searched: frozenset[str]  #: Names of the LAT sources that were searched; none where the table does not say.
+    notes: tuple[str, ...]  #: Which columns were taken, and which were not.
+
+
+def object_columns(table: Table, source: str) -> ObjectColumns:
+    """Take the columns of a table, plain ones, that are known by their names; `source` is its name for messages.
+
+    Raises CatalogError as :class:`OtherList` does, or when an error of a position has no unit or is no angle.
+    """
+    words = {name: texts(table[name]) for name in table.colnames if table[name].dtype.kind == "U"}
+    of_lat = [
+        name
+        for name, each in words.items()
+        if np.sum(np.char.find(each, LAT_NAME) >= 0) > _MOST_OF_LAT * np.sum(each != "")
+    ]
+    listed = OtherList.of(table, source, name=_own_name(table, words, of_lat))
+    there = {name.lower(): name for name in reversed(table.colnames)}
+    taken = dict(listed.columns)
+    names, notes = listed.names, []
+    if taken.get("name") in of_lat:
+        names = np.full(len(names), "")
+        del taken["name"]
+    notes.append(f"names: {taken.get('name', 'none')}")
+    notes += [f"LAT sources: {', '.join(of_lat)}"] if of_lat else []
+    place = [taken[name] for name in PLACE_NAMES if name in taken][:2]
+    covariance, errors, note = _covariance(table, there, listed.dec, source)
+    notes += [f"positions: {', '.join(place)}", note]
+    own = {own.lower(): name for name, own in reversed(own_names(table.colnames).items())}
+    used = [*of_lat, *place, *([taken["name"]] if "name" in taken else []), *errors]
+    categories: tuple[str, ...] = ("",)
+    membership: FloatArray = np.ones((len(table), 1))
+    flux, flux_error = None, None
+    if "category" in own:
+        found = np.unique(each := texts(table[own["category"]]))
+        categories, membership = tuple(found.tolist()), (each[:, None] == found).astype(float)
+        notes.append(f"{len(found)} categories: {own['category']}")
+        used.append(own["category"])
+    elif name := next((own[name] for name in _FLUXES if name in own), None):
+        flux = numbers_of(table[name], "flux", f"'{source}'")
+        if known := np.isfinite(flux).sum() >= _WITH_FLUX:
+            unc = own.get(f"unc_{name.lower()}")
+            error = np.zeros(len(flux)) if unc is None else numbers_of(table[unc], "", f"'{source}'")
+            least = 1e-9 * np.abs(np.nan_to_num(flux))
+            flux_error = np.maximum(np.nan_to_num(error), np.maximum(least, np.finfo(float).tiny))
+            notes.append(f"flux: {name}, {'without errors' if unc is None else f'errors: {unc}'}")
+            used += [name] if unc is None else [name, unc]
+        flux = flux if known else None
+    limits = [own for name, own in own.items() if name.endswith("_ul")]
+    notes += [f"upper limits are not used: {', '.join(limits)}"] if limits else []
+    idle = [name for name in table.colnames if name not in {*used, *limits}]
+    more = f" and {len(idle) - _MOST_NAMED} more" if len(idle) > _MOST_NAMED else ""
+    notes += [f"not used: {', '.join(idle[:_MOST_NAMED])}{more}"] if idle else []
+    empty = ~(np.isfinite(listed.ra) & np.isfinite(listed.dec))
+    searched, vain = _searched(words, empty)
+    notes += [f"{len(searched)} LAT sources were searched, {vain} of them in vain"] if searched else []
+    lost = int(empty.sum()) - vain
+    notes += [f"{lost} rows without a position are left out"] if lost else []
+    by_row = (names, listed.ra, listed.dec, covariance, categories, membership, flux, flux_error)
+    return ObjectColumns(*by_row, searched, tuple(notes))
+
+
+def ellipse(major: FloatArray, minor: FloatArray, angle: FloatArray) -> FloatArray:
+    """Return the covariance of a position from its 95 % error ellipse, ``(n, 3)``: east-east, north-north, east-north.
+
+    The position angle is that of the major axis, in degrees from north to east.
+    """
+    a, b, theta = major**2 / CHI2_95, minor**2 / CHI2_95, np.radians(angle)
+    sin2, cos2 = np.sin(theta) ** 2, np.cos(theta) ** 2
+    return np.stack([a * sin2 + b * cos2, a * cos2 + b * sin2, (a - b) * np.sin(theta) * np.cos(theta)], axis=1)
+
+
+def _own_name(table: Table, words: Mapping[str, NDArray[np.str_]], of_lat: list[str]) -> str | None:
+    """Return the column with the names of objects: a usual one, or texts that differ; None where there is none."""
+    places = {name for usual in PLACE_NAMES.values() for name in usual}
+    texts_of_others = {name.lower(): name for name in words if name not in of_lat and name.lower() not in places}
+    usual = next((texts_of_others[name] for name in _NAMES if name in texts_of_others), None)
+    different = (name for name in texts_of_others.values() if len(np.unique(words[name])) > 0.9 * len(table))
+    return usual or next(different, None)
+
+
+def _searched(words: Mapping[str, NDArray[np.str_]], empty: NDArray[np.bool_]) -> tuple[frozenset[str], int]:
+    """Return the LAT sources that a table names, and how many without an object; none if there is an object for all."""
+    for each in words.values():
+        if vain := int(np.sum(np.char.find(each[empty], LAT_NAME) >= 0)):
+            return frozenset(place_of(word) for word in each.tolist() if LAT_NAME in word), vain
+    return frozenset(), 0
+
+
+def _covariance(
+    table: Table, there: Mapping[str, str], dec: FloatArray, source: str
+) -> tuple[FloatArray, list[str], str]:
+    """Return the covariance of each position, ``(n, 3)`` deg², the columns that tell it, and a sentence on them."""
+    for usual, part, unit in _ERRORS:
+        for ending in ("", *_IN_NAME):
+            found = [there[f"{name}{ending}"] for name in usual.split() if f"{name}{ending}" in there]
+            if len(found) < len(usual.split()):
+                continue
+            known = [unit, unit, "deg"] if len(found) == 3 else [unit] * len(found)
+            axes = [_in_degrees(table, *each, source, dec) for each in zip(found, known, strict=True)]
+            sigmas = np.sqrt(-2.0 * np.log(1.0 - part)) if part else 1.0
+            east, north = (axes[k] / sigmas for k in (0, min(1, len(axes) - 1)))
+            covariance = np.stack([east**2, north**2, np.zeros(len(table))], axis=1)
+            if len(found) == 3:
+                covariance = ellipse(np.sqrt(CHI2_95) * east, np.sqrt(CHI2_95) * north, axes[2])
+            kind = f"{100 * part:.0f} % radii" if part else "1 σ"
+            kind += "" if table[found[0]].unit is not None or not unit else f", taken as {unit}"
+            return covariance, found, f"errors of positions: {', '.join(found)} ({kind})"
+    if odd := [name for name in table.colnames if _LIKE_ERRORS.search(name)]:
+        text = f"'{source}': the positions are taken as exact, beside {', '.join(odd)}"
+        warnings.warn(f"{text}. Name the column of their error pos_err_arcsec", CatalogWarning, stacklevel=5)
+    return np.zeros((len(table), 3)), [], "errors of positions: none, they count as exact"
+
+
+def _in_degrees(table: Table, name: str, usual: str, source: str, dec: FloatArray) -> FloatArray:
+    """Return a column of angles in degrees, 0 where there is none; an error of RA may be in seconds of time."""
+    unit = table[name].unit or usual or _IN_NAME.get(f"_{name.lower().rpartition('_')[2]}")
+    if unit is None:
+        raise CatalogError(
+            f"the column {name} of '{source}' has no unit. Name it {name}_arcsec or {name}_deg, or give it a unit."
+        )
+    try:
+        if u.Unit(unit).physical_type == "time" and name.lower().startswith("e_ra"):
+            factor = (15.0 * u.Unit(unit).to("s") / 3600.0) * np.cos(np.radians(dec))
+        else:
+            factor = u.Unit(unit).to("deg")
+        values = np.abs(np.asarray(table[name], float) * factor)
+        values = np.where(np.isnan(values), 0.0, np.minimum(values, _INFINITE))
+        if not name.lower().endswith(("ang", "pa")) and np.median(values) > 1.0:
+            raise ValueError(f"their median is {np.median(values):g} degrees")
+        return values
+    except (ValueError, TypeError) as error:
+        raise CatalogError(
+            f"the column {name} of '{source}' holds no angles of errors ({error}). Correct it, or name it otherwise."
+        ) from error
