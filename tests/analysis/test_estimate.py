@@ -6,7 +6,6 @@ from astropy.table import Table
 from sklearn.metrics import r2_score
 
 import fermiclass as fc
-from fermiclass.analysis.estimate import _as_bright, _score
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError, FermiclassError
 from tests.commands import refuses, run_well
@@ -93,26 +92,6 @@ def test_logarithms_and_the_order_of_rows(some):
     index = [rows[name] for name in found.table["Source_Name"]]
     np.testing.assert_allclose(other["log_Y"][index], found.table["X"], rtol=1e-6)
     np.testing.assert_allclose(other["Unc_log_Y"][index], found.table["Unc_X"], rtol=1e-5)
-
-
-def test_weights_and_scores():
-    rng = np.random.default_rng(3)
-    known, asked = rng.normal(size=1000), rng.normal(-1.0, 0.5, 500)
-    weight = _as_bright(known, asked)
-    for low, high in np.quantile(known, [[0.0, 0.1], [0.3, 0.5]]):
-        share = weight @ ((known >= low) & (known < high)) / weight.sum()
-        assert share == pytest.approx(
-            np.mean((asked >= low) & (asked < high)) + np.mean(asked < low) * (low == known.min())
-        )
-    y = rng.normal(size=1000) + known
-    p = np.column_stack([known, np.ones(1000), known - 1.645, known, known + 1.645])
-    rmse, r2, error, inside = _score(y, p, weight, 0)
-    assert (rmse**2, r2) == pytest.approx(
-        (weight @ (y - known) ** 2 / weight.sum(), r2_score(y, known, sample_weight=weight))
-    )
-    drawn = [r2_score(y[k], known[k], sample_weight=weight[k]) for k in rng.integers(1000, size=(400, 1000))]
-    assert error == pytest.approx(np.std(drawn), rel=0.15)
-    assert inside == pytest.approx(0.9, abs=0.05)
 
 
 @pytest.mark.usefixtures("eagerly")

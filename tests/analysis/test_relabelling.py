@@ -7,10 +7,8 @@ from astropy.table import Table
 from fermiclass import ClassGrouping, NIMGPClassifier, extract_features, relabel, train
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.labelling.catalog_model import targets_of
-from fermiclass.labelling.labels import Labels
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.labelling.training import estimator_of
-from tests.commands import run_well
 
 KINDS = "hsp:bll,lsp:bll,fsrq,psr,msp,other"
 
@@ -119,17 +117,6 @@ def test_a_label_that_is_repeated_counts_once(few):
 def test_what_cannot_be_a_label(few, columns, error, word):
     with pytest.raises(error, match=word):
         extract_features(relabel(few, Table({"name": few.names[:1], **columns})), "six")
-
-
-def test_the_command(sed, few_file, tmp_path):
-    sed.write(tmp_path / "sed.csv")
-    few = ("--steps", "20", "--set", "num_inducing=10", "--features", "six")
-    arguments = ("--labels", tmp_path / "sed.csv", "--classes", KINDS, *few)
-    run_well("classify", few_file, *arguments, "-o", tmp_path / "labels.fits")
-    assert Labels.read(tmp_path / "labels.fits").classes[:2] == ["hsp", "lsp"]
-    run_well("report", tmp_path / "labels.fits", "-o", tmp_path / "labels.html")
-    run_well("train", few_file, *arguments, "-o", tmp_path / "model")
-    run_well("classify", few_file, "--model", tmp_path / "model", "-o", tmp_path / "again.fits")
 
 
 def test_an_empty_word_is_no_label(few):

@@ -63,15 +63,6 @@ def test_explain_by_a_model_says_what_classify_says(folder):
     assert (folder / "e.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_explain_by_labels_trains_the_same_model_again(folder):
-    """By an association's name; a warning on stderr would say that the probabilities differ."""
-    printed = run_well("explain", "labels.fits", "pks 0000-197", "--plot", "e.pdf", cwd=folder)
-    row = label_of(folder, "4FGL J0003.3-1928")
-    assert probabilities(printed) == {name: round(row[f"P_{name}"], 3) for name in ("bll", "fsrq", "psr")}
-    assert printed.startswith("4FGL J0003.3-1928: bcu, PKS 0000-197;")
-    assert (folder / "e.pdf").read_bytes().startswith(b"%PDF")
-
-
 def test_explain_takes_a_list_and_followup_gives_the_reasons(folder):
     """In the list they are those of the printed explanation."""
     run_well(

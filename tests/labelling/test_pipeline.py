@@ -30,7 +30,7 @@ def same_rows(one, other):
     assert len(one) == len(other)
     for name in one.colnames:
         if one[name].dtype.kind == "f":
-            np.testing.assert_allclose(one[name], other[name], atol=1e-3, err_msg=name)
+            np.testing.assert_allclose(one[name], other[name], rtol=1e-3, atol=1e-3, err_msg=name)  # BF_CLAIM is large
         else:
             np.testing.assert_array_equal(one[name], other[name], err_msg=name)
 
@@ -172,13 +172,6 @@ def test_masked_text_and_missing_columns(model, few, labels):
     assert "Flags" not in made.colnames
     for name in ("CLASS1", "P_bll", "P_fsrq", "P_psr", "OOD_SCORE"):
         np.testing.assert_array_equal(made[name], labels[name], err_msg=name)
-
-
-def test_classify_is_train_and_label(model, few):
-    table = classify(few, TINY, **THREE)
-    expected = model.label(few)
-    same_rows(table, expected)
-    assert table.meta == expected.meta
 
 
 @pytest.mark.usefixtures("eagerly")

@@ -1,13 +1,10 @@
 """One pass over the rows: moments, classes, samples."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
 from fermiclass.errors import RowsError
 from fermiclass.rows import ArrayRows, chunk, row_statistics
-from tests.rows.conftest import Data
 
 
 @pytest.fixture(autouse=True)
@@ -76,18 +73,6 @@ def test_a_sample_is_uniform():
     expected, deviation = 250, np.sqrt(250 * (1 - 20 / 160))
     assert np.abs(counts - expected).max() < 5 * deviation
     assert counts.std() == pytest.approx(deviation, rel=0.25)
-
-
-def test_memory_is_flat(tmp_path, monkeypatch):
-    monkeypatch.setattr(chunk.read_in_order, "__defaults__", (4096,))
-    peaks = []
-    for N in (20_000, 160_000):
-        np.save(tmp_path / f"{N}.npy", Data(N).X)
-        tracemalloc.start()
-        sample(ArrayRows(tmp_path / f"{N}.npy"), 500, 0)
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    assert peaks[1] < 1.1 * peaks[0]
 
 
 @pytest.mark.parametrize("part", ["X", "X_var", "y", "order", "blocks", None])

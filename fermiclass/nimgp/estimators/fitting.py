@@ -75,7 +75,8 @@ def fit_prepared(
     from fermiclass.nimgp.training.loop import maximise
 
     settings = prepared.settings
-    model = _untrained(prepared)
+    options = {"num_data": prepared.num_data, "input_prior": prepared.prior, "seed": prepared.seed}
+    model = untrained(settings, prepared.target, prepared.Z, **options)
     if start is not None:
         assign_weights(model, start.parameters)
         _keep_inputs(model, start, prepared)
@@ -84,11 +85,6 @@ def fit_prepared(
         if progress is not None:
             progress(state)
     return _fitted(prepared, model, state.history)
-
-
-def _untrained(prepared: Prepared) -> NoisyInputGP:
-    options = {"num_data": prepared.num_data, "input_prior": prepared.prior, "seed": prepared.seed}
-    return untrained(prepared.settings, prepared.target, prepared.Z, **options)
 
 
 def _fitted(prepared: Prepared, model: NoisyInputGP, history: np.ndarray) -> Fitted:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import tensorflow as tf
@@ -248,31 +248,19 @@ def make_input_model(
     settings: Settings, sizes: tuple[int, int], encode: Encoding, prior: InputPrior | None, seed: int, dtype: tf.DType
 ) -> InputModel:
     """Return the input model of the settings for N and D."""
-    num_data, input_dim = sizes
+    options: dict[str, Any] = {"prior": prior, "dtype": dtype}
     if settings.method == "nimgp":
-        return PerSourceInputs(
-            sizes,
-            spread=settings.inputs.spread,
-            in_units_of_noise=settings.inputs.units == "noise",
-            prior=prior,
-            dtype=dtype,
-        )
+        options |= {"spread": settings.inputs.spread, "in_units_of_noise": settings.inputs.units == "noise"}
+        return PerSourceInputs(sizes, **options)
     if settings.method == "nimgp-nn":
-        return AmortisedInputs(
-            input_dim,
-            encode,
-            hidden=settings.inputs.hidden,
-            sees_noise=settings.noise == "given",
-            prior=prior,
-            seed=seed,
-            dtype=dtype,
-        )
+        options |= {"hidden": settings.inputs.hidden, "sees_noise": settings.noise == "given", "seed": seed}
+        return AmortisedInputs(sizes[1], encode, **options)
     if settings.method in FIRST_ORDER:
         # Where all of f's spread is inside the logarithm there is no other to be kept outside.
         marginal = settings.method == "nimgp-fo-marginal" and settings.objective == "elbo"
         return FirstOrderInputs(marginal=marginal)
     if settings.method == "mgp-aug":
-        return AugmentedInputs(num_data, input_dim, seed=seed, dtype=dtype)
+        return AugmentedInputs(*sizes, seed=seed, dtype=dtype)
     return SampledInputs() if settings.method == "mgp-sampling" else ObservedInputs()
 
 

@@ -27,18 +27,6 @@ def test_every_factor_is_matched(solved):
     np.testing.assert_allclose(found.posterior.weights.sum(axis=0), 0.0, atol=1e-7)
 
 
-def test_centring_changes_nothing_but_the_number_of_rounds(solved, monkeypatch):
-    _, _, model, found = solved
-    sites, posterior = centred(model, found.sites, found.posterior)
-    np.testing.assert_allclose(posterior.mean, found.posterior.mean, atol=1e-6)
-    np.testing.assert_allclose(sites.shift, found.sites.shift, atol=1e-5)
-    monkeypatch.setattr(inference, "centred", lambda model, sites, posterior: (sites, posterior))
-    plain = find_fixed_point(model, rules=TIGHT)
-    assert plain.converged
-    assert plain.rounds > 1.3 * found.rounds
-    same(plain, found, atol=1e-6)
-
-
 def test_centred_sites_go_with_the_centred_posterior():
     X, y = make_data()
     _, model = make_model(X, y, LabelNoise(), noise=np.array([0.1, 0.3, 0.2]))

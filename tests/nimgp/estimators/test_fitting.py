@@ -41,9 +41,7 @@ def test_a_warm_start_goes_on_where_the_first_ended(noise):
 @pytest.mark.parametrize(
     "changed",
     [
-        {"likelihood": "probit"},
         {"hyper": {"priors": False}},
-        {"label_noise": 0.1},
         {"method": "nimgp", "inputs": {"prior": "population"}},
         {"method": "mgp-aug", "random_state": 2},
     ],

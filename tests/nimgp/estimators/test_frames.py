@@ -167,7 +167,7 @@ def test_a_regressor_takes_what_is_not_known_as_a_classifier_does(method):
         one.fit(X, y * np.nan)
 
 
-@pytest.mark.parametrize("model", [MODEL, NIMGPRegressor(likelihood="bernoulli", steps=40, num_inducing=5)])
+@pytest.mark.parametrize("model", [MODEL, NIMGPRegressor(likelihood="bernoulli", steps=21, num_inducing=5)])
 def test_a_verbose_estimator_prints_its_objective(rows, model, capsys):
     _, X, V, y = rows
     y, seen = (np.unique(y, return_inverse=True)[1] > 0) * 1.0, []

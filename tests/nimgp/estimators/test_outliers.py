@@ -13,7 +13,7 @@ from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 from fermiclass.nimgp.estimators.exact_regressor import UncertainGPRegressor
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 from fermiclass.nimgp.estimators.sparse_regressor import NIMGPRegressor
-from fermiclass.rows import ArrayRows, open_rows
+from fermiclass.rows import open_rows
 from fermiclass.rows.rows_model import fit_rows
 
 FEW = {"steps": 15, "num_inducing": 10, "learning_rate": 0.2}
@@ -67,18 +67,6 @@ def test_a_wild_number_in_rows_on_disk(tmp_path):
     assert "feature b" in said[0]
     assert np.abs(p - clean).max() < 0.1
     assert domain.score(wild[7:8], np.zeros((1, 2)))[0] == 1.0
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_only_wild_rows_on_disk_are_counted(monkeypatch):
-    """And not those that are a little outside of the sample."""
-    monkeypatch.setattr("fermiclass.rows.rows_model._SAMPLE_ROWS", 300)
-    X = np.random.default_rng(0).normal(size=(4000, 2))
-    X[[7, 99], 1] = 1e8, 1e5
-    with pytest.warns(TrainingWarning, match=r"feature x1 .* in 2 row"):
-        fit_rows(
-            NIMGPClassifier(method="mgp", steps=1, num_inducing=5), ArrayRows(X, y=np.where(X[:, 0] > 0, "a", "b"))
-        )
 
 
 def test_the_domain_of_a_wild_number():

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 import sklearn
-from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
 
-from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, UncertainGPRegressor
 from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, new_rows
 
 LOST = "X_var is requested in fit, but did not come to the prediction"
@@ -57,28 +55,3 @@ def test_predictions_without_the_variances_that_were_asked_for_are_refused(data)
         cross_val_predict(recorder, X, X_var[:, 0], params={"X_var": X_var}, cv=3)
     with pytest.raises(ValueError, match=LOST):
         cross_validate(recorder, X, X_var[:, 0], params={"X_var": X_var}, cv=3, scoring="r2", error_score="raise")
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        NIMGPClassifier(method="mgp", likelihood="step", steps=1, num_inducing=3),
-        RobustGPClassifier(max_iter=1, max_rounds=5, tol=1e-2),
-        NIMGPRegressor(steps=1, num_inducing=3, num_draws=2),
-        UncertainGPRegressor(starts=1, steps=1),
-    ],
-    ids=lambda estimator: type(estimator).__name__,
-)
-@pytest.mark.usefixtures("eagerly", "small_blocks")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_every_estimator(estimator, data):
-    X, y, X_var = data
-    y = np.where(y > 0, 1, 2) if sklearn.base.is_classifier(estimator) else y
-    fitted = clone(estimator).set_fit_request(X_var=True).fit(X, y, X_var=X_var)
-    measure = sklearn.metrics.accuracy_score if sklearn.base.is_classifier(estimator) else sklearn.metrics.r2_score
-    assert fitted.score(X, y, X_var=X_var) == measure(y, fitted.predict(X, X_var=X_var))
-    for lost in (fitted.predict, lambda X: fitted.score(X, y)):
-        with pytest.raises(ValueError, match=LOST):
-            lost(X)
-    with sklearn.config_context(enable_metadata_routing=False):
-        np.testing.assert_array_equal(fitted.predict(X), fitted.predict(X, X_var=np.zeros_like(X)))

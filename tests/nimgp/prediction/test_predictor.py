@@ -5,7 +5,6 @@ import pytest
 import tensorflow as tf
 from scipy.special import softmax
 
-from fermiclass.nimgp.prediction.prediction import join
 from fermiclass.nimgp.prediction.predictor import ClassPredictor
 from tests.nimgp.conftest import C, D, M, draw, mixture
 from tests.nimgp.likelihoods.definitions import robust_max
@@ -165,13 +164,3 @@ def test_temperature_divides_the_latent_functions(make_model, targets, rng):
         probabilities = predictor.predict(X[:3], np.zeros((3, D)), temperature=temperature).probabilities
         f = mean + np.sqrt(var) * rng.normal(size=(200_000, *mean.shape))
         np.testing.assert_allclose(probabilities, softmax(f / temperature, axis=-1).mean(axis=0), atol=0.02)
-
-
-def test_many_features_take_small_blocks(make_model, targets, monkeypatch):
-    """Each source has a covariance (D, D): of many features, these are what fills the memory."""
-    model = make_model("nimgp", "softmax")
-    at_once = list(ClassPredictor(model).blocks(*targets, num_draws=4))
-    monkeypatch.setattr("fermiclass.nimgp.prediction.predictor._MATRICES_PER_BLOCK", 25 * D**2 + 1)
-    blocks = list(ClassPredictor(model).blocks(*targets, num_draws=4))
-    assert [len(block.entropy) for block in blocks] == [25] * 12
-    np.testing.assert_allclose(join(blocks).probabilities, join(at_once).probabilities, rtol=1e-6)

@@ -7,7 +7,6 @@ import pytest
 import tensorflow as tf
 
 from fermiclass.nimgp.errors import TrainingError, TrainingWarning
-from fermiclass.nimgp.estimators import preparation
 from fermiclass.nimgp.estimators.preparation import inducing_points
 from fermiclass.nimgp.model import build_model, weights_of
 from fermiclass.nimgp.settings import Settings
@@ -88,18 +87,6 @@ def test_inducing_points(rng):
     for fraction, of, expected in ((0.2, 90, 18), (0.05, 90, 4), (0.001, 90, 2), (0.9, 150, 100)):  # and its limits
         Z = inducing_points(Settings(num_inducing=fraction), rng.normal(size=(150, 2)), of, 0)
         assert len(Z) == expected
-
-
-def test_kmeans_of_many_rows_takes_a_part(rng, monkeypatch):
-    """Centres still represent all rows, and are the same every time."""
-    X = np.concatenate([rng.normal(size=(200, 2)), rng.normal(size=(100, 2)) + 20.0])
-    whole = inducing_points(Settings(num_inducing=2), X, len(X), 0)
-    monkeypatch.setattr(preparation, "_ENOUGH", 60)
-    Z = inducing_points(Settings(num_inducing=2), X, len(X), 0)
-    np.testing.assert_array_equal(Z, inducing_points(Settings(num_inducing=2), X, len(X), 0))
-    assert not np.array_equal(np.sort(Z, axis=0), np.sort(whole, axis=0))
-    np.testing.assert_allclose(np.sort(Z, axis=0), np.sort(whole, axis=0), atol=1.0)
-    assert inducing_points(Settings(num_inducing=80), X, len(X), 0).shape == (80, 2)
 
 
 @pytest.mark.usefixtures("eagerly")
