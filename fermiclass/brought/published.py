@@ -50,7 +50,7 @@ def _limits(table: Table) -> Iterator[str]:
     there = {name.lower(): name for name in table.colnames}
     for name in table.colnames:
         flag = there.get(f"l_{name.lower()}")
-        if name == flag or table[name].ndim > 1:
+        if name == flag or name not in table.colnames or table[name].ndim > 1:  # a flag that is gone
             continue
         words = texts(table[name]) if table[name].dtype.kind == "U" else None
         signs = texts(table[flag]) if flag is not None and table[flag].dtype.kind == "U" else np.array(["none"])

@@ -16,7 +16,7 @@ from fermiclass.io.plain import check_dimensions, plain_table, rows_of_numbers
 _NOT_IN_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 _NUMBER = re.compile(r"\s*[-+−]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?\s*")
-_COMMA = re.compile(f"({_NUMBER.pattern})|nan|")  # with a decimal comma, or empty
+_COMMA = re.compile(f"([<≤]?{_NUMBER.pattern})|nan|")  # with a decimal comma, maybe a limit, or empty
 _THOUSANDS = re.compile(r"[-+−]?[1-9]\d{0,2},\d{3}")  # or a decimal comma
 _LIST = re.compile(r"[(\[][^()]*[)\]]")  # as TOPCAT and pandas write values of several numbers
 _UNIT = re.compile(r"\([^()]*\)")
@@ -108,7 +108,8 @@ def _plain(table: Table, *, commas: bool = False) -> Table:
         if set(column.tolist()) <= {"True", "False"}:
             table[name] = np.asarray(column) == "True"
         elif name in numeric:
-            table[name] = Column([float(each.replace(",", ".") or "nan") for each in texts], unit=unit)
+            pointed, limits = [each.replace(",", ".") for each in texts], any("<" in x or "≤" in x for x in texts)
+            table[name] = Column(pointed if limits else [float(each or "nan") for each in pointed], unit=unit)
         elif texts and all(map(_LIST.fullmatch, texts)):
             items = [re.split(r"\s*,\s*" if "," in x else r"\s+", x[1:-1].strip()) for x in texts]
             with suppress(ValueError):
