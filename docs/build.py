@@ -68,7 +68,7 @@ def report(output: Path = DOCS) -> None:
         found = str(Path(folder) / "open.json")
         for command in (
             ["evaluate", earlier, "--open", catalog, "--json", found],
-            ["report", LABELS, "--catalog", catalog, "--metrics", found, "--open", found, "-o", str(page)],
+            ["report", LABELS, "--catalog", catalog, "--metrics", found, "-o", str(page)],
         ):
             subprocess.run([sys.executable, "-m", "fermiclass", *command], cwd=REPOSITORY, check=True)
 

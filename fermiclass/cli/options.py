@@ -136,7 +136,7 @@ features_option = click.option(
     shell_complete=completing(
         lambda: [*FEATURE_SETS, *dict.fromkeys(f.name for fs in FEATURE_SETS.values() for f in fs)]
     ),
-    help="Features: galactic (default), gas, extended, six, paper, or names of features and numeric columns.",
+    help="Features: gas (default), galactic, extended, six, paper, or names of features and numeric columns.",
 )
 
 

@@ -23,11 +23,10 @@ from fermiclass.show.page import check_page_place, read_candidates, read_metrics
     help="The training catalogue, if it is another one: its sources of known class are shown among the features.",
 )
 @brought_options
-@file_option("--metrics", help="The file that 'evaluate --json' wrote. It adds the measured reliability of the labels.")
 @file_option(
-    "--open",
-    "open_world",
-    help="The file that 'evaluate --open LATER --json' wrote. It adds what became of earlier pulsar candidates.",
+    "--metrics",
+    help="The file that 'evaluate --json' wrote. It adds the measured reliability of the labels, and with --open LATER "
+    "what became of earlier pulsar candidates.",
 )
 @file_option("--since", metavar="LABELS", help="Earlier labels: the page says what has changed, as 'compare' does.")
 @common_options
@@ -38,7 +37,6 @@ def report(
     train_on: Path | None,
     brought: BroughtIn,
     metrics: Path | None,
-    open_world: Path | None,
     since: Path | None,
     quiet: bool,
 ) -> None:
@@ -47,7 +45,7 @@ def report(
     \b
     Example:
       fermiclass report 4FGL-DR4-labels.fits
-      fermiclass evaluate 4FGL-DR4.fits --json metrics.json
+      fermiclass evaluate 4FGL-DR1.fits --open 4FGL-DR4.fits --json metrics.json
       fermiclass report labels.fits --catalog 4FGL-DR4.fits --metrics metrics.json -o labels.html
     """  # noqa: D301
     if output is None:
@@ -55,7 +53,7 @@ def report(
         output = Path(f"{labels.name[: len(labels.name) - len(ending)]}.html")
     if train_on is not None and catalog is None:
         raise click.UsageError("--train-on needs the catalogue that was labelled: give --catalog, too")
-    check_page_place(output, labels, catalog, train_on, metrics, open_world, since, *brought.files)
+    check_page_place(output, labels, catalog, train_on, metrics, since, *brought.files)
     about = Labels.read(labels)
     loaded = None if catalog is None else brought.again(catalog, about)
     earlier = None
@@ -70,7 +68,7 @@ def report(
         trained_on=None if train_on is None else brought.again(train_on, about, training=True),
         trust=None if metrics is None else read_metrics(metrics, about.meta),
         candidates=candidates_beside(labels, about),
-        past=None if open_world is None else read_candidates(open_world),
+        past=None if metrics is None else read_candidates(metrics),
         since=earlier,
     )
     if not quiet:

@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from fermiclass.io.tables import write_table
+from fermiclass.io.tables import read_table, write_table
+from fermiclass.show.page import read_candidates, write_report
 from tests.commands import imported_by, refuses, run_well
 from tests.conftest import slim_path
 from tests.show.page.conftest import EVALUATION, make_up_labels
@@ -43,9 +44,11 @@ def test_what_became_of_candidates(folder):
     face = {"candidates": {"pulsar": [some, none]}}
     spiders = {"candidates": {"pulsar": [some | {"purity": 0.88}, none]}}
     methods = {"forest": {"is_baseline": True}, "default": {"is_baseline": False, "face": face, "spiders": spiders}}
-    content = {"catalog": "DR1<b>", "later": "DR4", "found": {"pulsar": 67}, "methods": methods}
+    content = {"protocol": "open", "catalog": "DR1<b>", "later": "DR4", "found": {"pulsar": 67}, "methods": methods}
     (folder / "open.json").write_text(json.dumps(content))
-    run_well("report", "labels.fits.gz", "--open", "open.json", "-o", "open.html", "--quiet", cwd=folder)
+    labels = read_table(folder / "labels.fits.gz")
+    write_report(labels, folder / "open.html", past=read_candidates(folder / "open.json"))
+    assert read_candidates(folder / "metrics.json") is None
     text = (folder / "open.html").read_text(encoding="utf-8")
     assert "Pulsar candidates of DR1&lt;b&gt;, by the 67 pulsars that DR4 found" in text
     table = text[text.index("Pulsar candidates of") :]
@@ -65,7 +68,6 @@ def test_report_does_without_tensorflow(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("labels.fits.gz", "--open", "damaged.json"), "is not an evaluation in the open world"),
         (("labels.fits.gz", "-o", "no/page.html"), r"there is no folder '.*no'"),
         (("labels.fits.gz", "--catalog", DR3), r"4FGL-DR3\.fits\.gz has SHA-256 \w+, but .* was made with"),
         (("labels.fits.gz", "--metrics", "damaged.json"), r"'damaged\.json' is not an evaluation"),

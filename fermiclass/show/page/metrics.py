@@ -130,12 +130,14 @@ class PastCandidates:
     rows: tuple[dict[str, Any], ...]
 
 
-def read_candidates(path: str | os.PathLike[str]) -> PastCandidates:
-    """Read an evaluation in the open world.
+def read_candidates(path: str | os.PathLike[str]) -> PastCandidates | None:
+    """Read what an evaluation in the open world says of earlier candidates; None for another evaluation.
 
-    Raises ReportError when the file cannot be read or does not hold such an evaluation.
+    Raises ReportError when the file cannot be read.
     """
-    with _evaluation_in(path, "an evaluation in the open world", "CATALOG --open LATER --json FILE") as content:
+    with _evaluation_in(path, "an evaluation", "CATALOG --open LATER --json FILE") as content:
+        if content["protocol"] != "open":
+            return None
         own = next(about for about in content["methods"].values() if not about["is_baseline"])
         face, spiders = (own[reading]["candidates"]["pulsar"] for reading in ("face", "spiders"))
         rows = tuple(
