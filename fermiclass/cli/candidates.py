@@ -16,8 +16,12 @@ from fermiclass.io.tables import check_writable, read_table, write_table
 @click.argument("table")
 @table_option()
 @click.option("--service", default=VIZIER, show_default=True, help="Address of a TAP service.")
-@click.option("--ra", default="RAJ2000", show_default=True, metavar="COLUMN", help="Right ascension, ICRS, degrees.")
-@click.option("--dec", default="DEJ2000", show_default=True, metavar="COLUMN", help="Declination, ICRS, degrees.")
+@click.option(
+    "--ra-column", "ra", default="RAJ2000", show_default=True, metavar="COLUMN", help="Right ascension, ICRS, degrees."
+)
+@click.option(
+    "--dec-column", "dec", default="DEJ2000", show_default=True, metavar="COLUMN", help="Declination, ICRS, degrees."
+)
 @common_options
 def candidates(sources: Path, table: str, output: Path, service: str, ra: str, dec: str, quiet: bool) -> None:
     """Fetch the objects of a VizieR table that lie in the error ellipses of unassociated sources.

@@ -30,9 +30,12 @@ from fermiclass.show.summaries import print_comparison
 @click.option("--probability", metavar="COLUMN", help="The other list's probability of the class --of.")
 @click.option("--name", metavar="COLUMN", help="The other list's 4FGL names. [default: Source_Name, Name or similar]")
 @click.option(
-    "--ra", metavar="COLUMN", help="Right ascension: degrees, or hours as 05:34:32. [default: RAJ2000 or similar]"
+    "--ra-column",
+    "ra",
+    metavar="COLUMN",
+    help="Right ascension: degrees, or hours as 05:34:32. [default: RAJ2000 or similar]",
 )
-@click.option("--dec", metavar="COLUMN", help="Declination. [default: DEJ2000 or similar]")
+@click.option("--dec-column", "dec", metavar="COLUMN", help="Declination. [default: DEJ2000 or similar]")
 @click.option(
     "--radius",
     type=float,
