@@ -200,10 +200,10 @@ class Recipe:
                 features, left_out = known_features(features, catalog, sources)
         table = extract_features(catalog, features, grouping)
         rows = training_rows(catalog, table, grouping, min_significance=self.min_significance)
-        idle_rows = np.setdiff1d(np.flatnonzero(catalog.further), rows.rows) if catalog.further is not None else ()
-        if len(idle_rows):
-            such = catalog.classes[idle_rows[0]]
-            message = f"{len(idle_rows)} further sources teach nothing, such as one of class {such} (--also)"
+        further = np.zeros(len(catalog), bool) if catalog.further is None else catalog.further
+        if len(untaught := np.setdiff1d(np.flatnonzero(further), rows.rows)):
+            such = catalog.classes[untaught[0]]
+            message = f"{len(untaught)} further sources teach nothing, such as one of class {such} (--also)"
             warnings.warn(message, CatalogWarning, stacklevel=3)
         weights, sets = self.settings.label_weights or {}, self.settings.label_sets or {}
         meant = {"label_weights": {*weights}, "label_sets": {name for names in sets.values() for name in names}}
