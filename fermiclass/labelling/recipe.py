@@ -209,6 +209,11 @@ class Recipe:
                 features, left_out = known_features(features, catalog, sources)
         table = extract_features(catalog, features, grouping)
         rows = training_rows(catalog, table, grouping, min_significance=self.min_significance)
+        further = np.zeros(len(catalog), bool) if catalog.further is None else catalog.further
+        if len(untaught := np.setdiff1d(np.flatnonzero(further), rows.rows)):
+            such = catalog.classes[untaught[0]]
+            message = f"{len(untaught)} further sources teach nothing, such as one of class {such} (--also)"
+            warnings.warn(message, CatalogWarning, stacklevel=3)
         weights, sets = self.settings.label_weights or {}, self.settings.label_sets or {}
         meant = {"label_weights": {*weights}, "label_sets": {name for names in sets.values() for name in names}}
         known = {*grouping.names, *grouping.sets, *rows.y.tolist()}

@@ -159,5 +159,5 @@ def _probabilities(explained: Explanation, axes: Axes) -> None:
     axes.set_xlabel("probability (circles: without error bars)", fontsize=SMALL)
     first, *second = explained.catalogued
     size = "x-small" if second else "medium"  # there is a legend beside it
-    axes.set_title("\n".join([f"{explained.name} ({first})", *second]), loc="left", fontsize=size)
+    axes.set_title("\n".join([f"{explained.name} ({first})", *second]), loc="left", fontsize=size, parse_math=False)
     open_frame(axes, xlim=(0.0, 1.0))

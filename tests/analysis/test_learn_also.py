@@ -5,6 +5,7 @@ import pytest
 from astropy.table import Table
 
 from fermiclass import ClassGrouping, NIMGPClassifier, Recipe, extract_features, learn_also, train
+from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.labelling.catalog_model import targets_of
 from tests.commands import refuses, run_well
@@ -55,6 +56,8 @@ def test_a_known_class_has_more_sources(few):
     made = learn_also(few, like(few, 40, "MSP"))
     counts = Recipe(features="six").check(made).rows.y.tolist().count("msp")
     assert counts == Recipe(features="six").check(few).rows.y.tolist().count("msp") + 40
+    with pytest.warns(CatalogWarning, match="5 further sources teach nothing, such as one of class bcu"):
+        Recipe(features="six").check(learn_also(made, like(few, 5, "bcu")))
     for each in (made, made[np.arange(len(made))[::-1]], learn_also(made, like(few, 5, "bcu"))):
         for targets in ("all", "uncertain"):
             labelled = each.names[targets_of(each, each.grouping(None), targets)]

@@ -194,7 +194,9 @@ def test_a_sure_source_has_bars():
     """Of a class with a probability of 1 nearly: the change of the probability would be 0."""
     sure = np.array([1e-7, 1e-5, 1.0 - 1e-5 - 1e-7])
     explained = dataclasses.replace(explanation(), probabilities=sure, without_kind={})
+    explained.label["Source_Name"] = r"$\frac{a$"
     *_, right = plots.explanation(explained)
+    right.figure.canvas.draw()  # names are no formulas
     moved = {line.get_label(): line.get_xdata() for line in right.lines}
     assert set(moved) >= {"fsrq", "psr"}
     assert "bll" not in moved  # neither of the two most probable classes

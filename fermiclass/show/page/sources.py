@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from fermiclass.catalog import Catalog
 
+_NOT_ASCII = re.compile("[^ -~]")
 #: Numeric columns of the label table, their names on the page and their decimals.
 _NUMBERS = (
     ("RAJ2000", "ra", 4),
@@ -137,19 +139,20 @@ def statuses_of(columns: dict[str, Any]) -> list[str]:
 def catalogue_rows(labels: Table, catalog: Catalog) -> list[int]:
     """Return the catalogue's row of each labelled source; if a name repeats, its rows in their order.
 
+    Letters that FITS cannot hold are all alike.
     Raises CatalogError when the catalogue has fewer sources of a name than the labels.
     """
     rows: dict[str, list[int]] = {}
     for row in range(len(catalog) - 1, -1, -1):
-        rows.setdefault(str(catalog.names[row]), []).append(row)
+        rows.setdefault(_NOT_ASCII.sub("?", str(catalog.names[row])), []).append(row)
     found = []
     for name in _text(labels, "Source_Name"):
-        if not rows.get(name.strip()):
+        if not (those := rows.get(_NOT_ASCII.sub("?", name.strip()))):
             raise CatalogError(
                 f"{catalog.source} does not have the labelled source {name}. Give the catalogue that was labelled, "
                 f"{labels.meta.get('catalog', 'which the labels do not name')} (--catalog)."
             )
-        found.append(rows[name.strip()].pop())
+        found.append(those.pop())
     return found
 
 

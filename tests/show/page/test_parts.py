@@ -8,6 +8,7 @@ import pytest
 from astropy.units import Unit
 
 from fermiclass.errors import CatalogError, ReportError
+from fermiclass.io.fits_tables import from_fits, to_fits
 from fermiclass.labelling.labels import LABEL_FLAGS, Labels
 from fermiclass.plots.style import PALETTE
 from fermiclass.show.page import read_metrics
@@ -136,9 +137,11 @@ def test_labels_of_something_else_are_refused(labels, targets, dr4):
 
 def test_sources_of_one_name_keep_their_order(targets):
     twins = targets[[4, 7, 9]]
-    twins.table["Source_Name"][:] = ["a", "b", "a"]
-    catalog = type(twins)(twins.table, twins.release, twins.source, twins.sha256)
-    assert catalogue_rows(catalog.table, catalog) == [0, 1, 2]
+    for names in (["a", "b", "a"], ["α", "β", "b"]):
+        twins.table["Source_Name"] = names
+        catalog = type(twins)(twins.table, twins.release, twins.source, twins.sha256)
+        assert catalogue_rows(catalog.table, catalog) == [0, 1, 2]
+        assert catalogue_rows(from_fits(to_fits(catalog.table)), catalog) == [0, 1, 2]
 
 
 def test_features_are_those_of_the_settings(labels, dr4):
