@@ -65,9 +65,9 @@ def test_verdicts(tables, mean, error, published, splits, expected):
 def test_errors_are_those_of_the_difference_from_the_paper(tables):
     """Paired on the paper's own splits, with the scatter of the path; with the paper's own error on other draws."""
     figures = tables.read()
-    paired, path = figures["astro454", "paper", "six", "nimgp", "nll less project"], tables.PATH["nimgp"] / 10
+    paired, path = figures["astro454", "paper", "six", "mgp", "nll less project"], tables.PATH["mgp"] / 10
     for cell in ("six", "four"):
-        row = figures["astro454", "project", cell, "nimgp", "nll"]
+        row = figures["astro454", "project", cell, "mgp", "nll"]
         assert row["error"] ** 2 == pytest.approx(paired["se"] ** 2 * paired["splits"] / 100 + path**2)
         assert row["error"] < row["se"]
     for key, row in figures.items():
