@@ -118,7 +118,7 @@ class OtherList:
         if "name" not in found and not {*PLACES[:2]} <= {*places.colnames}:
             raise CatalogError(
                 f"'{source}' has neither a column of names nor of positions that is known by its name; it has "
-                f"{', '.join(table.colnames[:8])}. Call it {_NAMES[0]}, or ra and dec (in compare: --name, --ra-column)."
+                f"{', '.join(table.colnames[:8])}. Name it {_NAMES[0]}, or ra and dec (compare: --name, --ra-column)."
             )
         return cls(
             source,
