@@ -61,6 +61,7 @@ NAMES: dict[str, tuple[str, ...]] = {
 }
 NAMES |= {name: (name.lower(),) for name in (*EXPECTED, *RAW_COLUMNS) if name not in NAMES and "Unc_" not in name}
 
+_BAND = re.compile(r"((?:unc_)?flux_band)[_.\[]?(\d+)\]?(?:[_.\[](\d)\]?)?", re.IGNORECASE)
 #: The SpectrumType whose index each is.
 KINDS = {"PL_Index": "PowerLaw", "LP_Index": "LogParabola"}
 TEXTS = ("Source_Name", "CLASS1", "ASSOC1", SPECTRUM)
@@ -127,8 +128,16 @@ def standard_names(columns: Mapping[str, str], there: Collection[str], shown: st
 def with_units_of_names(given: Table, kept: Collection[str]) -> Table:
     """Return a table in which known columns with a unit in their name, such as ``ra (deg)``, have it; in place.
 
-    What is no unit is none, but that of a place, such as ``RA (J2000)`` or ``RA (h:m:s)``.
+    What is no unit is none, but that of a place, such as ``RA (J2000)`` or ``RA (h:m:s)``. ``Flux_Band1``,
+    ``Flux_Band[1]`` and the like are ``Flux_Band_1``; ``Unc_Flux_Band_8_2`` is the last of 16 errors.
     """
+    bands = {name: found for name in given.colnames if name not in kept and (found := _BAND.fullmatch(name))}
+    of_sides = [(int(found[2]), int(found[3])) for found in bands.values() if found[3]]
+    first, lower = (min(numbers) for numbers in zip(*of_sides, strict=True)) if of_sides else (0, 0)
+    for name, found in bands.items():
+        number = 2 * (int(found[2]) - first) + int(found[3]) - lower + 1 if found[3] else int(found[2])
+        if (new := f"{found[1]}_{number}") not in given.colnames:
+            given.rename_column(name, new)
     for name in (name for name in given.colnames if name not in kept):
         found = re.fullmatch(r"(\w+)\s*[\[(](.+)[\])]", name.strip())
         quantity = _SIDES.get(found[1].lower()) if found else None

@@ -31,8 +31,14 @@ def spectra(errors):
 def test_flattened_errors_of_bands_are_the_upper_ones_of_each_band():
     usual = spectra({f"Unc_{name}": 0.2 * flux for name, flux in zip(NAMES, FLUX.T, strict=True)})
     pairs = np.stack([-0.1 * FLUX, 0.2 * FLUX], axis=2).reshape(3, 16)
+    for form in ("Unc_Flux_Band_{}", "Unc_Flux_Band{}", "unc_flux_band[{}]"):
+        flat = spectra({form.format(k + 1): pairs[:, k] for k in range(16)})
+        same(read_sources(flat), read_sources(usual))
+    for form in ("Unc_Flux_Band_{}_{}", "Unc_Flux_Band[{}][{}]"):
+        start = 0 if "[" in form else 1
+        sides = {form.format(k // 2 + start, k % 2 + start): pairs[:, k] for k in range(16)}
+        same(read_sources(spectra(sides)), read_sources(usual))
     flat = spectra({f"Unc_Flux_Band_{k + 1}": pairs[:, k] for k in range(16)})
-    same(read_sources(flat), read_sources(usual))
     flat.remove_column("Unc_Flux_Band_16")
     with pytest.raises(CatalogError, match="errors of 15 bands"):
         read_sources(flat)
