@@ -50,7 +50,9 @@ _SAME, _SAME_IN_TWO = 0.1 / 3600.0, 5.0 / 3600.0
 _FEW_INSIDE = 3.0  # objects in an ellipse; with fewer many ellipses have none
 _INSIDE = 0.98  # share of objects within the 95 % ellipses, from which on a table has no others
 _EDGE_95 = -np.log(0.05)  # −ln(1 − probability) of a real counterpart is exponential up to this
-_AT_THE_CENTRE = 1e-4  # u below which one of 3000 real counterparts is
+#: u below which one of 3000 real counterparts is; objects there, more than which and than a part of all near are no
+#: counterparts.
+_AT_THE_CENTRE, _FEW_CENTRED, _PART_CENTRED = 1e-4, 4, 1e-3
 _MEAN_REAL = 0.5 - (1.0 / _EDGE_95 - 0.05 / 0.95)  # ½ less the mean u of real counterparts
 _TO_TELL_CHANCE = 300  # objects in ellipses
 _LARGEST = 3.0  # degrees: a larger error says nothing
@@ -232,6 +234,8 @@ class Candidates:
         i, j = self._within_reach(here, np.where(known, major, np.nan))
         chi2, root = _chi_squared(here[i], tree.data[j], (ellipse(major, minor, angle)[i] + self.covariance[j]))
         centred = np.unique(j[known[i] & (chi2 < _AT_THE_CENTRE * CHI2_95)])
+        if len(centred) <= max(_FEW_CENTRED, _PART_CENTRED * len(j)):  # as many are there by chance
+            centred = centred[:0]
         near = known[i] & (chi2 <= _CHI2_REACH) & ~np.isin(j, centred)
         i, j, chi2, root = i[near], j[near], chi2[near], root[near]
         within = chi2 <= CHI2_95

@@ -46,7 +46,7 @@ _QUANTILES, _MOST_CUTS, _LEAST_GAIN = (0.2, 0.35, 0.5, 0.65, 0.75, 0.85, 0.92, 0
 _STEPS_FOR_CUTS = 300
 _STEPS, _TOLERANCE = 2000, 1e-7
 _LEAST_INFORMATION, _TINY = 1e-12, 1e-12
-_SOME, _MOST_CENTRED = 4, 20  # objects at the places of LAT sources, more than these and so many times all others
+_MOST_CENTRED = 20  # objects at the places of LAT sources, so many times all others
 _LEAST_SHOWN = 0.01  # posterior of a candidate in the table of all
 
 
@@ -261,11 +261,11 @@ def weigh(
     for objects in candidates:
         near = objects.around(sources)
         strengths.append(strength := Strength.of(objects, near, teach))
-        if near.centred > max(_SOME, _MOST_CENTRED * strength.objects):
+        if near.centred > _MOST_CENTRED * strength.objects:
             raise CatalogError(
                 f"the positions in '{objects.source}' are those of the LAT sources: give those of the counterparts."
             )
-        if near.centred > _SOME:
+        if near.centred:
             warnings.warn(
                 f"'{objects.source}': {near.centred} objects have the very places of LAT sources, and are not used: "
                 "they are no counterparts",

@@ -27,7 +27,7 @@ CATALOGS = next(place / "catalogs" for place in PLACES if (place / "catalogs").i
 
 dr1 = fc.read_catalog(CATALOGS / "4FGL-DR1.fits.gz")
 dr4 = fc.read_catalog(CATALOGS / "4FGL-DR4.fits.gz")
-baselines = ["logistic+lat:spiders", "forest+lat:spiders"]
+baselines = ["logistic+gas:spiders", "forest+gas:spiders"]
 targets = open_world(dr1, dr4)
 opened = evaluate(targets, [default_method(), *baseline_methods(baselines)])
 targets.description, len(opened)

@@ -58,6 +58,7 @@ def test_a_claim_moves_only_its_unassociated_source(dr4, bare):
     assert np.all((factors[:, 0] > 1.0) <= (names != ""))
     assert np.max(factors) == 50.0
     assert np.array_equal(claims.of_kinds(bare[5:9]), claims.of_kinds(bare)[5:9])
+    assert np.array_equal(claims.of_kinds(bare), factors[dr4.classes == ""])
 
 
 def test_a_blazar_in_a_table_of_counterparts_counts_there(bare):
