@@ -103,7 +103,8 @@ def test_places_that_contradict_each_other(table):
     with pytest.warns(CatalogWarning), pytest.raises(CatalogError, match=r"places in the names of .*Check the columns"):
         read_catalog(one)
     one["Source_Name"] = [f"source {k}" for k in range(len(one))]
-    with pytest.warns(CatalogWarning, match="DEJ2000 is beyond"):
+    lost = pytest.warns(CatalogWarning, match="second associations")
+    with lost, pytest.warns(CatalogWarning, match="DEJ2000 is beyond"):
         assert np.isnan(read_catalog(one).table["GLAT"]).mean() > 0.3
 
 
