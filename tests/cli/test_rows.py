@@ -67,6 +67,7 @@ def interrupting_bar(*_, **__):
     yield lambda step, steps: step == 60 and os.kill(os.getpid(), signal.SIGINT)
 
 sys.modules["fermiclass.cli.train_rows"].progress_bar = interrupting_bar
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 sys.argv[0] = "fermiclass"
 main()
 """
