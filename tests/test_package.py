@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -20,6 +21,14 @@ def loaded_after(code, *arguments):
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip().splitlines()[-1]
+
+
+def test_every_file_of_the_package_is_shipped():
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["fermiclass"]
+    shipped = {path for pattern in patterns for path in PACKAGE.glob(pattern)}
+    files = {path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert {path for path in files if path.suffix != ".py"} <= shipped
 
 
 def test_public_names_resolve():
