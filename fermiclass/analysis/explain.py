@@ -290,11 +290,12 @@ def _explained(
     for row_of_X, members in enumerate(replaced, start=2):
         X[row_of_X, members], X_var[row_of_X, members] = expectation(members)
         unknown[row_of_X, members] = False
-    ratio = model.ratios(source, recipe.class_priors, recipe.evidence)
+    ratio = model.ratios(source, recipe.class_priors, recipe.used_evidence)
     ratios = None if ratio is None else np.repeat(ratio, len(X), axis=0)
     for name, there in zip(EVIDENCE, (model.second, model.claims), strict=True):
-        if ratios is not None and name in recipe.evidence and str(label["STATUS"]) == "unassociated" and there:
-            without = model.ratios(source, recipe.class_priors, recipe.evidence.replace(name, ""))
+        if ratios is not None and name in recipe.used_evidence and str(label["STATUS"]) == "unassociated" and there:
+            rest = [each for each in recipe.used_evidence if each != name]
+            without = model.ratios(source, recipe.class_priors, rest)
             ratios = np.vstack([ratios, np.ones_like(ratio) if without is None else without])
             X, X_var, unknown = (np.vstack([each, each[0]]) for each in (X, X_var, unknown))
             kinds = {**kinds, EVIDENCE_KINDS[name]: []}

@@ -126,13 +126,13 @@ class Candidates:
         Parameters
         ----------
         table
-            Names and positions in columns with usual names, J2000. If it has them: the error of the position, either
-            the ellipse ``Conf_95_SemiMajor``, ``Conf_95_SemiMinor``, ``Conf_95_PosAng``, or e_RAJ2000 and e_DEJ2000, or
-            pos_err (1 σ along each axis, with a unit, or pos_err_arcsec); a text ``category``; or a ``flux``, maybe
-            with its error, of which :func:`fermiclass.labelling.counterparts.weigh` makes categories.
+            Names and positions in columns with usual names, J2000. If it has them: the error of the position
+            (:mod:`fermiclass.brought.object_columns` has the names; ``pos_err`` is 1 σ along each axis, with a unit, or
+            ``pos_err_arcsec``); a text ``category``; or a ``flux``, maybe with its error, of which
+            :func:`fermiclass.labelling.counterparts.weigh` makes categories. A row with the name of a LAT source and no
+            position says that its ellipse was searched in vain.
         source
             Name of the table, for messages.
-            A row with the name of a LAT source and no position says that its ellipse was searched in vain.
         covers
             One of :data:`COVERS`. By default ``'ellipses'`` for a table whose rows all name a LAT source, ``'claims'``
             if some do, and ``'all'`` otherwise.
@@ -220,11 +220,13 @@ class Candidates:
     def around(self, sources: Table) -> Surroundings:
         """Return the candidates near sources with positions and 95 % error ellipses.
 
-        With offset x and the covariance Σ of both positions, ``f = exp(−xᵀ Σ⁻¹ x / 2) / (2π |Σ|^½)``. The density of
-        candidates by chance, ρ, is that of the nearest 50 or more outside the ellipse; where a table covers ellipses
-        only, that of all searched ellipses without the share of real ones (:func:`share_of_real`), and of claims that
-        of the whole sky. A category has its share of ρ. The excess is f/ρ; where nothing is known outside the 95 %
-        ellipses, it is 1/0.95 of that, and a completeness is that of counterparts inside.
+        With offset x and the covariance Σ of both positions, ``f = exp(−xᵀ Σ⁻¹ x / 2) / (2π |Σ|^½)``, per deg². The
+        density of candidates by chance, ρ, is that of the nearest 50 or more outside the ellipse, times the table's
+        density at the source's |b| over the mean one of their circle. Where a table covers ellipses only, it is that of
+        searched ellipses of like |b|, without the share of real ones (:func:`share_of_real`), and of claims that of the
+        whole sky. A category has its share of ρ. The excess is f/ρ; where nothing is known outside the 95 % ellipses,
+        it is 1/0.95 of that, and a completeness is that of counterparts inside. More objects at the very centres of
+        ellipses than chance has there are LAT sources, and in no pair.
         """
         ra, dec = (angles(sources, name, most) for name, most in zip(PLACE, (360.0, 90.0), strict=True))
         major, minor, angle = (angles(sources, name) for name in ELLIPSE)

@@ -25,7 +25,7 @@ from fermiclass.evaluation.metrics import Truth, known
 from fermiclass.features import extract_features, parse_features
 from fermiclass.io import FloatArray
 from fermiclass.labelling.lasting import PARTS, part_of_sky
-from fermiclass.labelling.recipe import Checked, Choices, Recipe
+from fermiclass.labelling.recipe import EVIDENCE, Checked, Choices, Recipe
 
 #: The groups that are told apart in the open world, whose classes are :data:`fermiclass.catalog.NATURES`.
 OPEN_GROUPS: Mapping[str, tuple[str, ...]] = {"agn": ("bll", "fsrq"), "pulsar": ("psr", "msp"), "other": ("other",)}
@@ -194,7 +194,7 @@ def open_world(
         truth=truth,
         populations=populations,
         factors=factors_of(earlier[rows], earlier.grouping(None))
-        if recipe.class_priors == "selection" and recipe.evidence == Recipe().evidence
+        if recipe.class_priors == "selection" and recipe.used_evidence == EVIDENCE
         else None,
         floor=1e-4,
         later=str(later.source),

@@ -27,10 +27,9 @@ from fermiclass.io import FloatArray
 from fermiclass.io.plain import typed
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 from fermiclass.labelling.associations import Associations, SecondAssociations, SelectionPrior, of_release
-from fermiclass.labelling.claims import Claims
+from fermiclass.labelling.claims import Claims, add_claims
 from fermiclass.labelling.class_priors import DEFAULT_WAY, NUMBERS_KEY, GroupPriors, check_class_priors, given_ratios
 from fermiclass.labelling.counterparts import (
-    Strength,
     add_counterparts,
     kinds_of_classes,
     of_those,
@@ -49,6 +48,9 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.estimators.fitted import Fitted
 
 _LOG = logging.getLogger(__name__)
+
+#: Places, probabilities of kinds, status and factors of claims of N sources: what :func:`weigh` takes.
+_Sky = tuple[Table, FloatArray, NDArray[np.str_], FloatArray]
 
 _EM_STEPS = 100  # more than the shares need to settle
 
@@ -279,8 +281,9 @@ class CatalogModel:
         sources = catalog[judged]
         _LOG.info("labelling %d of %d sources", is_target.sum(), len(catalog))
         features = self.features_of(sources) if table is None else complete(self.domain, table[judged])
-        claimed = "claims" in recipe.evidence and bool(self.claims)
-        ratios = self.ratios(sources, recipe.class_priors, recipe.evidence.replace("claims", ""))
+        claims = self.claims if "claims" in recipe.used_evidence else Claims()
+        by_claims, claimed = claims.of(sources, tables)
+        ratios = self._ratios_without_claims(sources, recipe)
         shares = self.training_shares * self.own_factors
         in_doubt = np.zeros(len(sources), bool) if sources.in_doubt is None else sources.in_doubt
         in_doubt = in_doubt | in_other_exposure(exposure_ratio(self.domain, self.features, catalog), catalog)
@@ -290,12 +293,17 @@ class CatalogModel:
             return doubted(found, in_doubt, shares if not self.grouping.own else shares / shares.sum())
 
         prediction = before = predict(ratios)
-        if tables or claimed:
+        if tables or claims:
             of_kind = kinds_of_classes(self.grouping, self.classes)
             p = before.probabilities @ of_kind
-            factors = by_claims = self._of_claims(sources, recipe, tables)
+            factors = by_claims
             if tables:
-                factors, strengths = self._weigh(tables, sources, p, recipe, teachers)
+                sky = sources.table, p, sources.status, by_claims
+                if teachers is not None:
+                    more = teachers[~np.isin(teachers.names, sources.names)]
+                    sky = self._with_teachers(sky, sources.names, more, recipe, claims.of(more, tables)[0])
+                factors, strengths = weigh(tables, *sky)
+                factors = factors[: len(sources)]
             of_class = factors[:, of_kind.argmax(axis=1)]
             prediction = predict(of_class if ratios is None else ratios * of_class)
         labels = label_table(
@@ -307,36 +315,29 @@ class CatalogModel:
             meta=meta,
             tops=self.grouping.tops,
         )
-        if claimed:
+        if claims:
             agn = before.probabilities[:, self.grouping.of_agn(self.classes)].sum(axis=1)
-            self.claims.add_to(labels, sources, tables, by_claims, agn)
+            add_claims(labels, by_claims, claimed, agn)
         if tables:
             gamma = dict(zip(self.classes, before.probabilities.T, strict=True))
             add_counterparts(labels, tables, strengths, gamma, of_those(factors, p, strengths))
         return labels[is_target[judged]]
 
-    def _of_claims(self, sources: Catalog, recipe: Recipe, tables: Sequence[Candidates]) -> FloatArray:
-        """Return the factors of claims by kind of source, ``(n, 3)``; 1 where they do not count."""
-        claims = self.claims if "claims" in recipe.evidence else Claims()
-        return claims.of_kinds(sources, tables)
+    def _ratios_without_claims(self, sources: Catalog, recipe: Recipe) -> FloatArray | None:
+        rest = [name for name in recipe.used_evidence if name != "claims"]
+        return self.ratios(sources, recipe.class_priors, rest)
 
-    def _weigh(
-        self, tables: list[Candidates], sources: Catalog, p: FloatArray, recipe: Recipe, teachers: Catalog | None
-    ) -> tuple[FloatArray, list[Strength]]:
-        """Return the factors of counterparts by kind, ``(n, 3)``, which `teachers` teach, too, and their strengths."""
-        placed, status, claims = sources.table, sources.status, self._of_claims(sources, recipe, tables)
-        if teachers is not None:
-            new = ~np.isin(teachers.names, sources.names)
-            more = teachers[teachers.is_target(self.grouping, "unassociated") & new]
-            ratios = self.ratios(more, recipe.class_priors, recipe.evidence.replace("claims", ""))
-            taught = self.predict(self.features_of(more), ratios=ratios).probabilities
-            placed = Table({x: np.append(angles(placed, x), angles(more.table, x)) for x in (*PLACE, *ELLIPSE)})
-            placed["Source_Name"] = np.append(sources.names, more.names)
-            p = np.vstack([p, taught @ kinds_of_classes(self.grouping, self.classes)])
-            status = np.append(status, more.status)
-            claims = np.vstack([claims, self._of_claims(more, recipe, tables)])
-        factors, strengths = weigh(tables, placed, p, status, claims=claims)
-        return factors[: len(sources)], strengths
+    def _with_teachers(
+        self, sky: _Sky, names: NDArray[np.str_], more: Catalog, recipe: Recipe, claims: FloatArray
+    ) -> _Sky:
+        """Return places, probabilities, status and factors of claims of sources, `names`, and of those that teach."""
+        placed, p, status, by_claims = sky
+        ratios = self._ratios_without_claims(more, recipe)
+        taught = self.predict(self.features_of(more), ratios=ratios).probabilities
+        both = Table({x: np.append(angles(placed, x), angles(more.table, x)) for x in (*PLACE, *ELLIPSE)})
+        both["Source_Name"] = np.append(names, more.names)
+        p = np.vstack([p, taught @ kinds_of_classes(self.grouping, self.classes)])
+        return both, p, np.append(status, more.status), np.vstack([by_claims, claims])
 
     def features_of(self, catalog: Catalog) -> FeatureTable:
         """Return the model's features of all sources of a catalogue; see :meth:`label` for what it lacks."""
@@ -358,7 +359,7 @@ class CatalogModel:
         return complete(self.domain, table)
 
     def ratios(
-        self, sources: Catalog, class_priors: str | GroupPriors = DEFAULT_WAY, evidence: str = ",".join(EVIDENCE)
+        self, sources: Catalog, class_priors: str | GroupPriors = DEFAULT_WAY, evidence: Collection[str] = EVIDENCE
     ) -> FloatArray | None:
         """Return the factors of the probabilities, ``(n, C)``: class priors times evidence, as in :meth:`label`.
 
@@ -436,9 +437,9 @@ class CatalogModel:
         }
         if recipe.class_priors == "selection" and (numbers := self.selection.to_dict()):
             found[NUMBERS_KEY] = json.dumps(numbers)
-        if "class2" in recipe.evidence:
+        if "class2" in recipe.used_evidence:
             found["class2"] = json.dumps(dict(self.second.chance))
-        if "claims" in recipe.evidence:
+        if "claims" in recipe.used_evidence:
             found["claims"] = self.claims.completeness
         if about.left_out:
             found["leftout"] = ",".join(about.left_out)

@@ -20,8 +20,6 @@ from fermiclass.labelling.prediction_columns import add_column
 if TYPE_CHECKING:
     from astropy.table import Table
 
-    from fermiclass.brought.candidates import Surroundings
-
 _AGN = KINDS.index("agn")
 
 
@@ -55,53 +53,38 @@ class Claims:
 
     def factors(self, sources: Catalog, grouping: ClassGrouping, classes: Sequence[str]) -> FloatArray:
         """Return the likelihood of each class, ``(n, C)``; 1 for what is no AGN, or has an association."""
-        return np.where(grouping.of_agn(classes), self.of_kinds(sources)[:, [_AGN]], 1.0)
+        return np.where(grouping.of_agn(classes), self.of(sources)[0][:, [_AGN]], 1.0)
 
-    def of_kinds(self, sources: Catalog, tables: Sequence[Candidates] = ()) -> FloatArray:
-        """Return the factor of each of KINDS, ``(n, 3)``, without the objects that `tables` have."""
+    def of(self, sources: Catalog, tables: Sequence[Candidates] = ()) -> tuple[FloatArray, NDArray[np.str_]]:
+        """Return the factor of each of KINDS, ``(n, 3)``, and the claimed counterpart of each source, ``(n,)``.
+
+        Blazars that `tables` have do not count. The name is that of the most probable blazar, '' where none is more
+        probable than by chance.
+        """
         factors = np.ones((len(sources), len(KINDS)))
         if not self:
-            return factors
-        near, left = _near(sources, tables)
-        found = 1.0 + self.completeness * (summed(near, len(sources))[:, 0] - left)
-        rows = near.covered & (sources.classes == "")
+            return factors, np.full(len(sources), "")
+        objects, bare = _objects(), sources.classes == ""
+        names = np.full(len(sources), "", dtype=objects.names.dtype)
+        near = objects.around(sources.table)
+        left = np.isin(objects.names, apart([*tables, objects])[-1].names)
+        excess = near.excess[:, 0] * left[near.candidate]
+        found = 1.0 + self.completeness * (np.bincount(near.source, excess, len(sources)) - left.mean())
+        rows = near.covered & bare
         factors[rows, _AGN] = np.minimum(found[rows], MOST_OF_CLAIMS)
-        return factors
-
-    def names(self, sources: Catalog, tables: Sequence[Candidates] = ()) -> NDArray[np.str_]:
-        """Return the claimed counterpart of each source, ``(n,)``; '' without one that speaks for it."""
-        near, _ = _near(sources, tables)
-        names = _objects().names
-        found = np.full(len(sources), "", dtype=names.dtype)
-        for k in np.argsort(near.excess[:, 0]):  # the last one is the best
-            if near.excess[k, 0] > 1.0 and not sources.classes[near.source[k]]:
-                found[near.source[k]] = names[near.candidate[k]]
-        return found
-
-    def add_to(
-        self,
-        labels: Table,
-        sources: Catalog,
-        tables: Sequence[Candidates],
-        factors: FloatArray,
-        agn: FloatArray,
-    ) -> None:
-        """Add the claims to a label table; `factors` are those of kinds, and `agn` the probabilities without claims."""
-        names = self.names(sources, tables)
-        add_column(
-            labels, "CLAIM", names, "Claimed counterpart, a blazar of 3HSP; empty if there is none", "meta.id.assoc"
-        )
-        add_column(labels, BF_CLAIM, factors[:, _AGN], "Factor of the odds of an AGN by CLAIM", "stat.value")
-        about = "Probability of an AGN without CLAIM and counterparts"
-        add_column(labels, "Gamma_AGN", agn, about, "stat.probability")
+        for k in np.argsort(excess):  # the last one is the best
+            if excess[k] > 1.0 and bare[near.source[k]]:
+                names[near.source[k]] = objects.names[near.candidate[k]]
+        return factors, names
 
 
-def _near(sources: Catalog, tables: Sequence[Candidates]) -> tuple[Surroundings, float]:
-    """Return where the objects lie, and which part of them is in no table; others have no excess."""
-    objects = _objects()
-    near = objects.around(sources.table)
-    left = np.isin(objects.names, apart([*tables, objects])[-1].names)
-    return near._replace(excess=near.excess * left[near.candidate, None]), float(left.mean())
+def add_claims(labels: Table, factors: FloatArray, names: NDArray[np.str_], agn: FloatArray) -> None:
+    """Add to a label table what :meth:`Claims.of` returns, and the probability of an AGN without, ``(n,)``."""
+    about = "Claimed counterpart, a blazar of 3HSP; empty if there is none"
+    add_column(labels, "CLAIM", names, about, "meta.id.assoc")
+    add_column(labels, BF_CLAIM, factors[:, _AGN], "Factor of the odds of an AGN by CLAIM", "stat.value")
+    about = "Probability of an AGN without CLAIM and counterparts"
+    add_column(labels, "Gamma_AGN", agn, about, "stat.probability")
 
 
 @functools.cache

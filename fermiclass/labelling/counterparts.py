@@ -245,8 +245,8 @@ def weigh(
     sources: Table,
     P: FloatArray,
     status: NDArray[np.str_],
-    learn: NDArray[np.bool_] | None = None,
     claims: FloatArray | None = None,
+    learn: NDArray[np.bool_] | None = None,
 ) -> tuple[FloatArray, list[Strength]]:
     """Return the factors of N sources by kind, ``(N, 3)``, and what each table says; P are their probabilities by kind.
 

@@ -143,6 +143,11 @@ class Recipe:
                 f"evidence={self.evidence!r} is not valid: expected some of {', '.join(EVIDENCE)}, or none"
             )
 
+    @property
+    def used_evidence(self) -> tuple[str, ...]:
+        """Those of :data:`EVIDENCE` that count."""
+        return tuple(name for name in EVIDENCE if name in self.evidence.split(","))
+
     @classmethod
     def of(cls, recipe: Self | None, estimator: NIMGPClassifier | None = None, **given: Any) -> Self:
         """Return a recipe, the default one if it is None, with the settings of an estimator and the given fields.

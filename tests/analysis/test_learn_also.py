@@ -74,9 +74,9 @@ def test_the_share_counts_and_not_the_number_of_rows(few):
         shares = model.training_shares * model.own_factors
         np.testing.assert_allclose(shares[own], SHARE * shares.sum())
         means.append(np.mean(model.label(made, "unassociated", evidence="none")["P_alike"]))
-        plain = model.ratios(made, "trained", evidence="none")
+        plain = model.ratios(made, "trained", evidence=())
         np.testing.assert_array_equal(plain, np.tile(np.where(own, model.own_factors, 1.0), (len(made), 1)))
-        asked = model.ratios(made, {"unassociated": dict.fromkeys(model.classes, 1.0)}, evidence="none")
+        asked = model.ratios(made, {"unassociated": dict.fromkeys(model.classes, 1.0)}, evidence=())
         np.testing.assert_allclose(asked[bare], np.tile(1 / model.training_shares / len(own), (bare.sum(), 1)))
         np.testing.assert_array_equal(asked[~bare], plain[~bare])
     assert SHARE < min(means) < max(means) < 2 * SHARE

@@ -42,7 +42,7 @@ for catalog in map(fc.read_catalog, given.releases):
     P = P @ kinds_of_classes(about.grouping, about.classes)
     bare = catalog[catalog.classes == ""]
     odd, far = part_of_sky(bare) == PARTS, np.abs(bare.column("GLAT")) >= given.latitude
-    factors, (strength,) = weigh([candidates], labels, P, np.full(len(P), "unassociated"), odd & far)
+    factors, (strength,) = weigh([candidates], labels, P, np.full(len(P), "unassociated"), learn=odd & far)
     after = P * np.where(far[:, None], factors, 1.0)
     after /= after.sum(axis=1, keepdims=True)
     covered = candidates.around(labels).covered & far
