@@ -57,6 +57,7 @@ FACTS = {
         "dr1_rest_found other"
     ),
     "docs/development/benchmarks.md": "",
+    "docs/label-a-catalogue.md": "claimed",
     "docs/in-a-paper.md": "learned bll fsrq psr msp other agn_of_other_types binaries spp soft",
     "paper.md": "labelled",
 }
@@ -165,6 +166,7 @@ def facts(measured: dict[str, Any]) -> dict[str, Any]:
     return {
         "unassociated": int(np.sum(status == "unassociated")),
         "labelled": len(labels),
+        "claimed": int(np.sum(np.asarray(labels["BF_CLAIM"]) > 1.0)),
         "scored": last["n"],
         "clear": clear,
         "right_share": percent(sum(row["right"] for row in bins) / clear),
@@ -324,11 +326,14 @@ def candidates_cell(measured: dict[str, Any], pair: str, limit: float) -> str:
 
 
 def best_rows() -> str:
-    """Return five rows of the label table: the best pulsar candidates far from the plane."""
+    """Return five rows of the label table: the best pulsar candidates far from the plane that nobody has claimed."""
     import fermiclass as fc
 
     labels = fc.read_table(REPOSITORY / "catalogs" / "4FGL-DR4-labels.fits.gz")
-    best = fc.followup(labels, want="pulsar", status="unassociated", abs_glat=(10, 90), top=5)
+    debated = ["4FGL J2112.5-3043"]
+    best = fc.followup(
+        labels, want="pulsar", status="unassociated", abs_glat=(10, 90), exclude=debated, exclude_known=True, top=5
+    )
     names = ["Source_Name", "RAJ2000", "DEJ2000", "Signif_Avg", "Sum_P_pulsar", "P_msp", "LASTS", "OOD_SCORE"]
     digits = [None, 2, 2, 1, 3, 3, 3, 2]
     rows = [

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from fermiclass.brought.candidates import KINDS, Candidates, apart
 from fermiclass.catalog import Catalog, ClassGrouping
 from fermiclass.io import FloatArray
-from fermiclass.labelling.counterparts import BF_CLAIM, MOST_OF_CLAIMS, completeness, summed
+from fermiclass.labelling.counterparts import MOST_OF_CLAIMS, completeness, summed
+from fermiclass.labelling.labels import BF_CLAIM
 from fermiclass.labelling.prediction_columns import add_column
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from fermiclass.catalog import ClassGrouping
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
-from fermiclass.labelling.labels import STATUS, Labels
+from fermiclass.labelling.labels import BF_CLAIM, STATUS, Labels
 from fermiclass.labelling.prediction_columns import add_column
 
 #: Metadata of a label table: what each table of counterparts says, as JSON.
@@ -33,8 +33,6 @@ COUNTERPARTS_KEY = "cptables"
 
 #: Prefix of a column with the probability of a class without counterparts.
 BEFORE = "Gamma_P_"
-
-BF_CLAIM = "BF_CLAIM"  #: Column with the factor of the odds of an AGN by :mod:`fermiclass.labelling.claims`.
 
 MOST_OF_CLAIMS = 50.0  #: A claimed counterpart changes the odds by this factor at most.
 

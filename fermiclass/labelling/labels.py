@@ -64,6 +64,8 @@ STATUS = "STATUS"
 
 LASTS = "LASTS"  #: The column with the probability that a later list has the source.
 
+BF_CLAIM = "BF_CLAIM"  #: The column with the factor of the odds of an AGN by claimed blazars.
+
 #: The column with the fewest classes of which the source is one with this probability or more.
 CLASS_SET, SET_PROBABILITY = "CLASS_SET", 0.95
 

@@ -7,7 +7,7 @@ import numpy as np
 from fermiclass.catalog.releases import RELEASES
 from fermiclass.io.target_lists import angles
 from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY
-from fermiclass.labelling.labels import CONFIDENT, LABEL_FLAGS, LABELLED, LASTS, STATUS, Labels
+from fermiclass.labelling.labels import BF_CLAIM, CONFIDENT, LABEL_FLAGS, LABELLED, LASTS, STATUS, Labels
 
 #: A summary names a class if at least this fraction of its confident unassociated sources will vanish.
 MANY_VANISH = 0.2
@@ -25,7 +25,7 @@ _CORRECTING = {"Galactic latitude": ("GLAT", '"intercept"'), "significance": ("S
 
 
 def caveats(about: Labels) -> list[str]:
-    """Return sentences on the class priors of labels if they are corrected, on sources that vanish, and on flags."""
+    """Return sentences on the class priors of labels if they are corrected, on claims, vanishing sources and flags."""
     way = str(about.meta.get(WAY_KEY))
     numbers = str(about.meta.get(NUMBERS_KEY))
     used = {words: column for words, (column, shown) in _CORRECTING.items() if shown in numbers}
@@ -36,6 +36,10 @@ def caveats(about: Labels) -> list[str]:
     of_priors = [_OF_PRIORS[way].format(" and ".join(used), rest)] if way in _OF_PRIORS else []
     if share := about.meta.get("also_share"):
         of_priors.append(f"Classes of your own: {share:g} of the unassociated sources are expected (also_share).")
+    if BF_CLAIM in about.table.colnames and (claimed := np.sum(np.asarray(about.table[BF_CLAIM]) > 1.0)):
+        of_priors.append(
+            f"Blazars of 3HSP speak for an AGN in {claimed} sources (CLAIM; --set evidence=class2: without)."
+        )
     return [*of_priors, lasting_caveat(about), _flag_caveat(about)]
 
 
