@@ -30,7 +30,7 @@ def same_rows(one, other):
     assert len(one) == len(other)
     for name in one.colnames:
         if one[name].dtype.kind == "f":
-            np.testing.assert_allclose(one[name], other[name], rtol=1e-3, atol=1e-3, err_msg=name)  # BF_CLAIM is large
+            np.testing.assert_allclose(one[name], other[name], atol=1e-3, err_msg=name)
         else:
             np.testing.assert_array_equal(one[name], other[name], err_msg=name)
 
