@@ -15,7 +15,7 @@ from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, load
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.cli.folders import read_folder
 from fermiclass.errors import ModelFolderError, OutputError
-from fermiclass.io.model_folder import CATALOGUE, FORMAT_VERSION, check_model_folder_writable
+from fermiclass.io.model_folder import CATALOGUE, FORMAT_VERSION, check_model_folder_writable, read_model_folder
 from fermiclass.labelling.associations import SelectionPrior
 from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.settings import InputOptions, TrainingOptions
@@ -310,3 +310,26 @@ def test_damage_is_named(folder, damage):
     spoil(folder)
     with pytest.raises(ModelFolderError, match=word):
         load_model(folder)
+
+
+def test_damage_anywhere_in_the_weights_is_found(folder):
+    """A byte changed or an early end: refused, or the arrays are what they were."""
+    path = folder / "weights.npz"
+    intact, arrays = path.read_bytes(), read_model_folder(folder).arrays
+    rng = np.random.default_rng(0)
+    refused = 0
+    for k in range(60):
+        data = bytearray(intact)
+        if k % 3:
+            data[rng.integers(len(data))] ^= int(rng.integers(1, 256))
+        else:
+            del data[rng.integers(len(data)) :]
+        path.write_bytes(bytes(data))
+        try:
+            found = read_model_folder(folder).arrays
+        except ModelFolderError:
+            refused += 1
+        else:
+            for name in found.keys() & arrays.keys():
+                np.testing.assert_array_equal(found[name], arrays[name])
+    assert refused > 40

@@ -1,13 +1,61 @@
 """Nothing that is read can run code, and nothing is fetched. Calls that could are refused by the rules S of ruff."""
 
+import io
+import json
 import threading
+import zipfile
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+import numpy as np
 import pytest
 
 from fermiclass import read_catalog
-from fermiclass.errors import CatalogError
+from fermiclass.errors import CatalogError, ModelFolderError
+from fermiclass.io.model_folder import FORMAT, FORMAT_VERSION, read_model_folder
 from fermiclass.io.tables import read_table
+from fermiclass.nimgp.errors import CheckpointError
+from fermiclass.nimgp.training.checkpoints import Checkpoint
+
+
+def archive(content):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as members:
+        members.writestr("a.npy", content)
+    return stream.getvalue()
+
+
+def objects():
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": "|O", "fortran_order": False, "shape": (1,)})
+    return archive(stream.getvalue() + b"cos\nsystem\n(S'x'\ntR.")
+
+
+HOSTILE = {
+    "objects": objects(),
+    "code in the header": archive(b"\x93NUMPY\x01\x00\x20\x00" + b"__import__('os').system('true') "),
+    "no array": archive(b"rm -rf"),
+    "no archive": b"PK\x03\x04rm -rf",
+    "a pickle": b"cos\nsystem\n(S'x'\ntR.",
+}
+
+
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
+def test_arrays_that_hold_code_are_refused(tmp_path, content):
+    about = {"format": FORMAT, "format_version": FORMAT_VERSION, "kind": "rows"}
+    entries = {"estimator": {}, "classes": [], "neighbours": None, "model": {}}
+    (tmp_path / "config.json").write_text(json.dumps(about | entries))
+    (tmp_path / "weights.npz").write_bytes(content)
+    with pytest.raises(ModelFolderError, match="cannot be read"):
+        read_model_folder(tmp_path)
+    with pytest.raises(CheckpointError, match="not a checkpoint"):
+        Checkpoint(tmp_path / "weights.npz", {}).restore([])
+
+
+@pytest.mark.parametrize("text", [b"[" * 10**6, b'{"a":' * 10**5, b"1" * 10**5], ids=["list", "entries", "number"])
+def test_hostile_settings_are_refused(tmp_path, text):
+    (tmp_path / "config.json").write_bytes(text)
+    with pytest.raises(ModelFolderError, match="cannot be read"):
+        read_model_folder(tmp_path)
 
 
 @pytest.fixture(scope="module")
