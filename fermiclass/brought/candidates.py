@@ -222,11 +222,11 @@ class Candidates:
 
         With offset x and the covariance Σ of both positions, ``f = exp(−xᵀ Σ⁻¹ x / 2) / (2π |Σ|^½)``, per deg². The
         density of candidates by chance, ρ, is that of the nearest 50 or more outside the ellipse, times the table's
-        density at the source's |b| over the mean one of their circle. Where a table covers ellipses only, it is that of
-        searched ellipses of like |b|, without the share of real ones (:func:`share_of_real`), and of claims that of the
-        whole sky. A category has its share of ρ. The excess is f/ρ; where nothing is known outside the 95 % ellipses,
-        it is 1/0.95 of that, and a completeness is that of counterparts inside. More objects at the very centres of
-        ellipses than chance has there are LAT sources, and in no pair.
+        density at the source's Galactic latitude over the mean one of their circle. Where a table covers ellipses only,
+        it is that of searched ellipses of like latitude, without the share of real ones (:func:`share_of_real`), and of
+        claims that of the whole sky. A category has its share of ρ. The excess is f/ρ; where nothing is known outside
+        the 95 % ellipses, it is 1/0.95 of that, and a completeness is that of counterparts inside. More objects at the
+        very centres of ellipses than chance has there are LAT sources, and in no pair.
         """
         ra, dec = (angles(sources, name, most) for name, most in zip(PLACE, (360.0, 90.0), strict=True))
         major, minor, angle = (angles(sources, name) for name in ELLIPSE)
@@ -350,7 +350,7 @@ class Candidates:
         return covered, np.where(covered, count / np.maximum(outside, _TINY), 1.0)
 
     def _of_the_middle(self, here: FloatArray, radius: FloatArray) -> FloatArray:
-        """Return the mean density in circles over that in their middle, ``(N,)``, as it changes with |b| on the sky.
+        """Return the mean density in circles over that in their middle, ``(N,)``, as it changes with Galactic latitude.
 
         A table may follow the Galactic plane. A circle with `radius`, a chord, has the longitudes l₀ ± Δl at latitude
         b, ``cos Δl = (cos r − sin b sin b₀) / (cos b cos b₀)``. It is 0 at latitudes without candidates.
