@@ -52,7 +52,7 @@ PAPER_ESTIMATOR: Mapping[str, Any] = {
     "epochs": 750,
     "learning_rate": 0.01,
     "num_draws": 300,
-    "inputs": {"prior": "isotropic", "prior_variance": 1000.0, "clip": None, "max_noise": None},
+    "inputs": {"prior": "isotropic", "prior_variance": 1000.0, "clip": None},
     "hyper": {"epsilon": 1e-3, "priors": False},
     "training": {"decay": False, "mean": False, "draw_pairs": 4},
 }

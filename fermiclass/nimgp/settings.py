@@ -121,8 +121,6 @@ class InputOptions(_Checked):
     components: int = _setting(3, _WHOLE)  #: Number of Gaussians in the mixture.
     #: Largest absolute value of a standardised input; larger ones are clipped, so that none decides a prediction.
     clip: float | None = _setting(4.0, _POSITIVE, None)
-    #: Largest noise variance, in units of the input's variance over the training sources; larger ones are clipped.
-    max_noise: float | None = _setting(2.0, Number(low_counts=True), None)
     spread: float = _setting(0.5, _POSITIVE)  #: Initial variances of the q(x) of 'nimgp', in its units.
     #: Units of the parameters of the q(x) of 'nimgp': 'noise', which is √V, or 'inputs', as in the paper.
     units: str = _setting("noise", "noise", "inputs")
@@ -284,7 +282,7 @@ class RegressorSettings(Settings):
     objective: str = _setting("elbo", "elbo")
 
     DEFAULTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "inputs": {"prior": "population", "prior_variance": 1.0, "clip": None, "max_noise": None},
+        "inputs": {"prior": "population", "prior_variance": 1.0, "clip": None},
         "training": FULL_BATCH["training"],
     }
 

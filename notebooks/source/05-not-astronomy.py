@@ -91,11 +91,10 @@ print(f"NLL of three folds: {-scored.mean():.3f}")
 #
 # **The additional noise is simulated**: random numbers, added to the test samples. The
 # three models learn from the original training samples. NIMGP uses the error bars; MGP and
-# logistic regression do not. By default the classifier clips noise variances at twice the
-# variance of the feature. `inputs={"max_noise": None}` switches this off.
+# logistic regression do not.
 
 # %%
-nimgp = fc.NIMGPClassifier(method="nimgp", inputs={"max_noise": None}).fit(
+nimgp = fc.NIMGPClassifier(method="nimgp").fit(
     train[means], train["diagnosis"], X_var=(train[errors] ** 2).to_numpy()
 )
 mgp = fc.NIMGPClassifier(method="mgp").fit(train[means], train["diagnosis"])

@@ -35,7 +35,6 @@ REFUSED_OPTIONS = {
         "prior_variance": NO_NUMBER,
         "components": NOT_WHOLE,
         "clip": NO_NUMBER,
-        "max_noise": (-1.0, "a"),
         "spread": NO_NUMBER,
         "hidden": (50, (), (0,), (3.5,), (10_001,), (1,) * 101),
     },
@@ -78,7 +77,7 @@ def test_estimators_check_when_they_are_fitted():
 ACCEPTED = [
     {"num_inducing": 0.05, "batch_size": 1, "epochs": 1},
     {"steps": np.int64(3), "learning_rate": np.float32(0.1), "num_inducing": np.int32(5), "num_draws": 1},
-    {"inputs": {"max_noise": 0, "clip": None, "prior_variance": None}, "hyper": HyperOptions(epsilon=1e-3)},
+    {"inputs": {"clip": None, "prior_variance": None}, "hyper": HyperOptions(epsilon=1e-3)},
     {"training": {"decay": np.False_}},
     {"likelihood": "step", "temperature": 1},
     {"likelihood": "probit", "temperature": 2},

@@ -45,10 +45,11 @@ class Scaling(NamedTuple):
         X, X_var = np.where(unknown, 0.0, (X - self.mean) / self.scale), np.where(unknown, 1.0, X_var / self.scale**2)
         if settings.inputs.clip is not None:
             X = np.clip(X, -settings.inputs.clip, settings.inputs.clip)
-        if settings.inputs.max_noise is not None:
-            X_var = np.minimum(X_var, settings.inputs.max_noise)
-        return X, X_var
+        return X, np.minimum(X_var, _SAYS_NOTHING)
 
+
+#: Noise variance, in units of the input's, from which on a larger one changes nothing but that numbers overflow.
+_SAYS_NOTHING = 1e9
 
 _PRIOR = ("input_prior.weights", "input_prior.mean", "input_prior.precision")
 _OUTPUTS = tuple(f"outputs.{name}" for name in Outputs._fields)

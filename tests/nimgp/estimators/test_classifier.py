@@ -252,7 +252,7 @@ def test_predictions_are_averaged_over_learned_noise(learned, new):
     X, X_var = new
     prediction = learned.predict_distribution(X)
     same_prediction(prediction, learned.predict_distribution(X, X_var=X_var))
-    given = clone(learned).set_params(noise="given", inputs={"max_noise": None})
+    given = clone(learned).set_params(noise="given")
     weights = {name: array for name, array in learned.weights_.items() if name != "noise"}
     given.restore(weights, learned.classes_)
     V = np.broadcast_to(learned.noise_variance_, X.shape)
