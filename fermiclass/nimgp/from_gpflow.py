@@ -41,12 +41,10 @@ class GPflowKernel(Differentiated):
         self._dtype = dtype
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """Covariances."""
         each = [k(_of_function(X, c), None if X2 is None else _of_function(X2, c)) for c, k in enumerate(self.kernels)]
         return tf.cast(tf.stack(each), self._dtype)
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
-        """Variances."""
         each = [k(_of_function(X, c), full_cov=False) for c, k in enumerate(self.kernels)]
         return tf.cast(tf.stack(each), self._dtype)
 
@@ -106,13 +104,11 @@ class GPflowLikelihood(Module):
         return int(getattr(self.likelihood, "num_classes", 0))
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``E_q log p(y | f + b)`` for y (n,), shape (n,)."""
         if not self._draws:
             return self.likelihood.variational_expectations(*self._inputs(latent), self._outputs(y))
         return tf.reduce_mean(self._log_p_of_label(antithetic_draws(latent, self.num_draws, seed), y), axis=0)
 
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log E_q p(y | f + b)`` for y (n,), shape (n,)."""
         if not self._draws:
             return self._integrated(latent, y)
         log_p = self._log_p_of_label(antithetic_draws(latent, self.num_draws, seed), y)

@@ -131,9 +131,9 @@ def test_settings_reach_the_parts(rng):
     assert build(jitter=0.5).posterior.jitter.numpy() == 0.5
     assert build(likelihood="logit").likelihood.noise == 2.897
     fixed = build(likelihood="step", hyper={"epsilon": 1e-3}).likelihood.epsilon
-    assert not fixed.trainable
+    assert not fixed.trainable_variables
     np.testing.assert_allclose(fixed, 1e-3)
-    assert build(likelihood="probit").likelihood.epsilon.trainable
+    assert build(likelihood="probit").likelihood.epsilon.trainable_variables
     assert build(method="nimgp-fo-marginal").input_model.marginal
     assert not build(method="nimgp-fo").input_model.marginal
     np.testing.assert_allclose(build(hyper={"lengthscale": 0.4}).kernel.kernels[0].lengthscales, 0.4)

@@ -35,7 +35,7 @@ def test_priors(own, theirs):
 
 def test_a_parameter_stands_where_a_tensor_can():
     parameter = Parameter([0.5, 2.0], transform=EXP, prior=LogNormal(1.0, 1.0), dtype=tf.float32)
-    assert (parameter.shape, parameter.dtype, parameter.trainable) == ((2,), tf.float32, True)
+    assert (parameter.shape, parameter.dtype) == ((2,), tf.float32)
     np.testing.assert_allclose(tf.ones(2) / parameter, [2.0, 0.5])
     np.testing.assert_allclose(parameter[1:], [2.0])
     np.testing.assert_allclose(1.0 - 2.0 * parameter + parameter**2 / 2.0, [0.125, -1.0])

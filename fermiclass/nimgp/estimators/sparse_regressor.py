@@ -203,9 +203,8 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         align_columns(X, y=y)
         options = {"dtype": np.float64, "order": "C", "y_numeric": True, "reset": False, **_UNKNOWN}
         _, y = validate_data(self, part_frame(X, X_var)[0], y, **options)
-        y, likelihood = np.asarray(y, np.float64), self.fitted_.settings.likelihood
-        if isinstance(likelihood, str):
-            check_outputs(likelihood, y)
+        y = np.asarray(y, np.float64)
+        check_outputs(self.fitted_.settings.likelihood, y)
         found = self._predict("log_density", X, X_var, (y - self.y_mean_) / self.y_scale_)
         return np.asarray(found - np.log(self.y_scale_))
 

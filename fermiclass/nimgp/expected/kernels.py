@@ -68,11 +68,9 @@ class Sum(Module):
         self.kernels = list(kernels)
 
     def between(self, one: Sources, other: Sources) -> tf.Tensor:
-        """Return the sum of the covariances."""
         return tf.add_n([kernel.between(one, other) for kernel in self.kernels])
 
     def variance_of(self, sources: Sources) -> tf.Tensor:
-        """Return the sum of the variances."""
         return tf.add_n([kernel.variance_of(sources) for kernel in self.kernels])
 
 
@@ -94,7 +92,6 @@ class ExpectedSquaredExponential(Module):
         self.variance, self.lengthscales, self._plain = variance, lengthscales, plain
 
     def between(self, one: Sources, other: Sources) -> tf.Tensor:
-        """Return equation 17 for different sources."""
         if self._plain:
             one, other = (s._replace(mean=s.observed, cov=tf.zeros_like(s.observed)) for s in (one, other))
         variance, lengthscales = tf.convert_to_tensor(self.variance), tf.convert_to_tensor(self.lengthscales)
@@ -111,7 +108,6 @@ class ExpectedSquaredExponential(Module):
         return tf.exp(log_peak - 0.5 * tf.reduce_sum(tf.square(scaled), axis=-1) - half_log_det)
 
     def variance_of(self, sources: Sources) -> tf.Tensor:
-        """Return σ²."""
         return tf.fill([tf.shape(sources.mean)[0]], tf.convert_to_tensor(self.variance))
 
 
@@ -126,11 +122,9 @@ class ExpectedLinear(Module):
         self.variance, self.offset = variance, offset
 
     def between(self, one: Sources, other: Sources) -> tf.Tensor:
-        """Return equation 14 for different sources."""
         return tf.matmul(self.variance * one.mean, other.mean, transpose_b=True) + self.offset
 
     def variance_of(self, sources: Sources) -> tf.Tensor:
-        """Return equation 14 for one source."""
         return tf.reduce_sum(self.variance * (tf.square(sources.mean) + sources.variances), axis=-1) + self.offset
 
 
@@ -147,13 +141,11 @@ class ExpectedQuadratic(ExpectedLinear):
     """
 
     def between(self, one: Sources, other: Sources) -> tf.Tensor:
-        """Return equation 16 for different sources."""
         (u, cov), (v, other_cov) = self._scaled(one), self._scaled(other)
         product = tf.einsum("ide,jde->ij", cov + _outer(u), other_cov + _outer(v))
         return product + 2.0 * self.offset * tf.matmul(u, v, transpose_b=True) + tf.square(self.offset)
 
     def variance_of(self, sources: Sources) -> tf.Tensor:
-        """Return equation 16 for one source."""
         u, cov = self._scaled(sources)
         trace = tf.linalg.trace(cov) + tf.reduce_sum(tf.square(u), axis=-1)
         around = 2.0 * tf.reduce_sum(tf.square(cov), axis=[-2, -1])

@@ -102,7 +102,7 @@ def test_it_is_restored_from_arrays(fitted, new):
     )
     np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(again.predict_quantiles(X, X_var=X_var), fitted.predict_quantiles(X, X_var=X_var))
-    for name in ("outputs.mean", "outputs.scale", "outputs.shares"):
+    for name in ("outputs.mean", "outputs.scale"):
         with pytest.raises(ValueError, match="arrays of outputs are not"):
             NIMGPRegressor(likelihood=fitted.likelihood).restore(weights | {name: np.full((1, 1), -1.0)})
 
