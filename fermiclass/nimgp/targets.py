@@ -26,7 +26,10 @@ def has_label(y: np.ndarray) -> np.ndarray:
         raise TypeError(f"y holds times ({y.dtype}); expected text or whole numbers: give the class of each source")
     first = next(iter(y.ravel()[:1].tolist()), None)
     if isinstance(first, bytes):
-        raise TypeError(f"y holds bytes, such as {first!r}; expected text or whole numbers: decode each label")
+        raise TypeError(
+            f"y holds bytes, such as {first!r}; expected text or whole numbers: decode them, as "
+            "[label.decode() for label in y]"
+        )
     if y.dtype.kind not in "UO":
         return np.ones(len(y), bool)
     return np.array([not isinstance(label, str) or bool(label.strip()) for label in y], bool)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from fermiclass.nimgp.estimators.fitted import Fitted
 from fermiclass.nimgp.estimators.fitting import fit_classes
-from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, SparseGP, new_rows, training_rows
+from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, SparseGP, keep, new_rows, training_rows
 from fermiclass.nimgp.estimators.preparation import Rows, labelled_rows
 from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
 from fermiclass.nimgp.processes import refuse_after_fork
@@ -140,7 +140,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        keep(self, locals())
 
     def fit(
         self,

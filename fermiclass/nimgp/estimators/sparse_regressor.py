@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fermiclass.nimgp.arrays import align_columns, part_frame
 from fermiclass.nimgp.estimators.fitted import Fitted
 from fermiclass.nimgp.estimators.fitting import fit_prepared
-from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, SparseGP, new_rows, training_rows
+from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, SparseGP, keep, new_rows, training_rows
 from fermiclass.nimgp.estimators.preparation import measured_rows, prepare
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.quiet import start_tensorflow
@@ -73,7 +73,7 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        keep(self, locals())
 
     def fit(
         self, X: Any, y: Any, *, X_var: Any = None, progress: Callable[[TrainingState], None] | None = None

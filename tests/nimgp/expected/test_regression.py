@@ -6,7 +6,7 @@ import pytest
 
 from fermiclass.nimgp.errors import TrainingError
 from fermiclass.nimgp.expected.kernels import Sources, covariance
-from fermiclass.nimgp.expected.regression import ExpectedGPR, build_regression, fit_starts, minimise
+from fermiclass.nimgp.expected.regression import ExpectedGPR, fit_starts, minimise
 from tests.nimgp.expected.conftest import SCALES, D, covariances, draws, make_kernel
 
 N = 12
@@ -21,7 +21,7 @@ def data(rng):
 
 
 def make_model(X, y, kernel="se", **settings):
-    model = build_regression(kernel, X, y, **settings)
+    model = ExpectedGPR(kernel, X, y, **settings)
     for variable in model.trainable_variables:
         variable.assign_add(0.3 * np.cos(np.arange(1.0, 1 + np.size(variable))).reshape(variable.shape))
     return model
@@ -84,17 +84,17 @@ def test_noise_of_new_inputs_in_the_other_form(data, rng):
 
 def test_training_finds_the_best_start(data):
     X, y = data
-    model = build_regression("se", Sources.of(X), y)
+    model = ExpectedGPR("se", Sources.of(X), y)
     one = fit_starts(model, starts=1, steps=50, rng=np.random.default_rng(0))
     assert one.failure == ""
     np.testing.assert_allclose(model.loss(), one.loss)
-    again = build_regression("se", Sources.of(X), y)
+    again = ExpectedGPR("se", Sources.of(X), y)
     assert fit_starts(again, starts=3, steps=50, rng=np.random.default_rng(0)).loss <= one.loss + 1e-6
 
 
 @pytest.mark.usefixtures("eagerly")
 def test_no_factor(rng):
-    model = build_regression("se", Sources.of(np.zeros((4, D))), rng.normal(size=4), noise_variance=0.0, jitter=0.0)
+    model = ExpectedGPR("se", Sources.of(np.zeros((4, D))), rng.normal(size=4), noise_variance=0.0, jitter=0.0)
     with pytest.raises(TrainingError, match="all 2 starts failed"):
         fit_starts(model, starts=2, steps=5, rng=rng)
     with pytest.raises(TrainingError, match="raise the jitter"):
