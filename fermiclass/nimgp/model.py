@@ -172,7 +172,7 @@ def compose_model(
         from fermiclass.nimgp.from_gpflow import GPflowKernel, check_kernel
 
         check_kernel(settings.kernel, input_dim)
-        kernels = [GPflowKernel(settings.kernel, num_latent, dtype=dtype)]
+        kernels = [GPflowKernel(settings.kernel, num_latent)]
     return NoisyInputGP(
         Sum(kernels, white=starts.positive(settings.hyper.white, WHITE)),
         likelihood,

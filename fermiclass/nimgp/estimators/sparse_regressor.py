@@ -113,16 +113,7 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         return self._adopt(fit_prepared(prepared, data, progress=self._observer(progress)))
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> Self:
-        """Use ``weights_`` of a fitted regressor with the same parameters.
-
-        Settings as JSON and the weights hold a regressor, unless its likelihood or kernel is an object that JSON does
-        not hold::
-
-            content, weights = regressor.fitted_.settings.to_json(), regressor.weights_
-            same = NIMGPRegressor(**RegressorSettings.from_json(content).params()).restore(weights)
-
-        Raises ValueError when they do not fit the parameters or each other, or have values that are not possible.
-        """
+        """Use ``weights_`` of a fitted regressor with the same parameters; ValueError when they do not fit."""
         settings = RegressorSettings(**self.get_params(deep=False))
         return self._adopt(Fitted.from_arrays(settings, None, weights))
 
