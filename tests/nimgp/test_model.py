@@ -80,12 +80,6 @@ def test_predictive_objective_is_the_log_loss_of_what_is_predicted(make_model, d
     assert model.objective(batch_of(*data), SEED) < objective
 
 
-def test_priors_enter_only_where_asked_for(make_model):
-    with_priors, without = make_model(), make_model(hyper={"priors": False})
-    assert with_priors.log_prior_density() != 0
-    assert without.log_prior_density() == 0
-
-
 def test_priors_pull_the_hyper_parameters(make_model):
     """The density of a log-normal prior, as SciPy has it, summed over all that have one."""
     model = make_model(kernel="se", noise="shared")
@@ -109,15 +103,6 @@ def test_weights_round_trip(make_model, data, settings):
     assert not any(name.startswith("input_model") for name in weights)
     for name, values in weights_of(again).items():
         np.testing.assert_allclose(values, weights[name], rtol=1e-12, err_msg=name)
-
-
-def test_weights_that_do_not_fit_are_refused(make_model):
-    model = make_model()
-    weights = weights_of(model)
-    with pytest.raises(ValueError, match=r"posterior\.q_mu differ"):
-        assign_weights(model, {k: v for k, v in weights.items() if k != "posterior.q_mu"})
-    with pytest.raises(ValueError, match=rf"q_mu have shape \({C},\), a model with these inducing points needs"):
-        assign_weights(model, weights | {"posterior.q_mu": np.zeros(C)})
 
 
 def test_settings_reach_the_parts(rng):

@@ -147,7 +147,8 @@ def terms_of_gaussian(
     input_seed, likelihood_seed = split(seed)
     noise_scale = tf.sqrt(batch.X_var)
     latent = functions.moments(batch.X + noise_scale * (m + tf.sqrt(s) * noise_like(batch.X, input_seed)))
-    terms = log_p(latent, batch.y, likelihood_seed) - kl_to_noise(m, s)
+    kl_to_noise = 0.5 * tf.reduce_sum(s + tf.square(m) - 1.0 - tf.math.log(s), axis=-1)
+    terms = log_p(latent, batch.y, likelihood_seed) - kl_to_noise
     if prior is not None:
         terms += expected_log_prior(batch.X + noise_scale * m, batch.X_var * s, prior)
     return terms
@@ -244,11 +245,6 @@ def split(seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 def noise_like(X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """Draw N(0, 1) for every input, ``(B, D)``."""
     return tf.random.stateless_normal(tf.shape(X), seed, dtype=X.dtype)
-
-
-def kl_to_noise(m: tf.Tensor, s: tf.Tensor) -> tf.Tensor:
-    """``KL(N(m, diag s) ‖ N(0, I)) = ½ Σ_j (s_j + m_j² − 1 − log s_j)``, over the last axis."""
-    return 0.5 * tf.reduce_sum(s + tf.square(m) - 1.0 - tf.math.log(s), axis=-1)
 
 
 def expected_log_prior(mean: tf.Tensor, var: tf.Tensor, prior: InputPrior) -> tf.Tensor:

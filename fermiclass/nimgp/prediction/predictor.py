@@ -55,11 +55,6 @@ def draw_inputs(num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.
     return tf.reshape(tf.reduce_sum(chosen[..., None] * x, axis=1), [-1, input_dim])
 
 
-def rows_per_block(input_dim: int, num_draws: int) -> int:
-    """Return the number of inputs per block: their draws fit into the cache, covariances (D, D) of each into memory."""
-    return max(1, min(_POINTS_PER_BLOCK // num_draws, _MATRICES_PER_BLOCK // input_dim**2))
-
-
 class Predictor:
     """Prediction with a trained model, which must not change, in blocks of rows.
 
@@ -113,7 +108,7 @@ class Predictor:
     ) -> Iterator[list[np.ndarray]]:
         """Yield what `finish` makes of each block of rows, of which those without noise have one draw."""
         num_draws = 1 if self._first_order else num_draws
-        size = rows_per_block(X.shape[1], num_draws)
+        size = max(1, min(_POINTS_PER_BLOCK // num_draws, _MATRICES_PER_BLOCK // X.shape[1] ** 2))
         for start in range(0, len(X), size):
             part = slice(start, start + size)
             noisy = np.any(X_var[part] > 0, axis=1) & (num_draws > 1)

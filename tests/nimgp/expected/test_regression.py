@@ -69,19 +69,6 @@ def test_predictions_at_uncertain_inputs_by_sampling(kernel, data, rng, form):
         assert abs(second.mean() - variance[0]) < 4 * second.std() / np.sqrt(len(m)) + 0.01 * variance[0]
 
 
-def test_noise_of_new_inputs_in_the_other_form(data, rng):
-    X, y = data
-    var = covariances(rng, N, "variances")
-    new, new_var = rng.normal(size=(3, D)), covariances(rng, 3, "variances")
-    one, other = (make_model(Sources.of(X, V), y) for V in (var, var[:, None] * np.eye(D)))
-    expected = predict(one, Sources.of(new, new_var))
-    for model in (one, other):
-        for V in (new_var, new_var[:, None] * np.eye(D)):
-            got = predict(model, Sources.of(new, V))
-            np.testing.assert_allclose(got[0], expected[0], rtol=1e-7)
-            np.testing.assert_allclose(got[1], expected[1], rtol=0.01)  # other draws
-
-
 def test_training_finds_the_best_start(data):
     X, y = data
     model = ExpectedGPR("se", Sources.of(X), y)
@@ -103,17 +90,6 @@ def test_no_factor(rng):
 
 def bowl(position):
     return float(position @ position), 2 * position
-
-
-def test_too_few_steps():
-    def valley(x):
-        return float((1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2), np.array(
-            [-2 * (1 - x[0]) - 400 * x[0] * (x[1] - x[0] ** 2), 200 * (x[1] - x[0] ** 2)]
-        )
-
-    optimum = minimise(valley, np.array([-1.2, 1.0]), steps=3)
-    assert optimum.failure == "no minimum after 3 steps"
-    assert optimum.loss == valley(optimum.position)[0]
 
 
 def test_the_best_before_the_loss_was_no_number():
