@@ -47,7 +47,7 @@ _EDGE = 4.0 / (3.0 * np.pi)
 
 #: Objects of one table, and those of two with exact positions, are one if they are closer than this, in degrees.
 _SAME, _SAME_IN_TWO = 0.1 / 3600.0, 5.0 / 3600.0
-_FEW_INSIDE = 3.0  # objects in an ellipse; with fewer many ellipses have none
+_MOST_IN_VAIN = 0.02  # ellipses without an object, of those with one, that make no difference
 _INSIDE = 0.98  # share of objects within the 95 % ellipses, from which on a table has no others
 _EDGE_95 = -np.log(0.05)  # −ln(1 − probability) of a real counterpart is exponential up to this
 #: u below which one of 3000 real counterparts is; objects there, more than which and than a part of all near are no
@@ -245,7 +245,7 @@ class Candidates:
         areas, parts = self._areas(major, minor, angle)
         area = areas @ parts
         if self.covers == "ellipses":
-            covered = known & self._were_searched(sources, inside)
+            covered = known & self._were_searched(sources, inside, area)
             rows = within & covered[i]
             by_chance = np.bincount(i[rows], _by_chance(chi2[rows] / CHI2_95), len(sources))
             density = _of_like_latitude(np.abs(here @ _GALACTIC_POLE), by_chance, area, covered, rows.sum())
@@ -264,20 +264,23 @@ class Candidates:
         excess = (f / density[i])[:, None] * self.membership[j] / np.where(share > 0, share, 1.0)
         return Surroundings(i, j, chi2 / CHI2_95, excess, covered, np.where(covered, density * area, 0.0), len(centred))
 
-    def _were_searched(self, sources: Table, inside: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def _were_searched(self, sources: Table, inside: NDArray[np.intp], area: FloatArray) -> NDArray[np.bool_]:
         """Return which sources were searched, ``(N,)``: those that the table says, or else those with an object inside.
 
-        Raises CatalogError if the latter have so few objects that others must have been searched in vain.
+        Raises CatalogError if others must have been searched in vain: ``Σ 1 / (exp μ − 1)`` of them, as of μ objects
+        that are expected in an ellipse none is there with exp(−μ).
         """
         if self.searched and "Source_Name" in sources.colnames:
             return np.isin([place_of(str(name)) for name in sources["Source_Name"]], [*self.searched])
         found = inside > 0
-        if found.any() and inside[found].mean() < _FEW_INSIDE:
-            mean = inside[found].mean()
+        expected = area[found] * inside[found].sum() / max(area[found].sum(), _TINY)
+        vain = np.sum(1.0 / np.expm1(np.maximum(expected, 1e-3)))
+        if vain > _MOST_IN_VAIN * found.sum():
             raise CatalogError(
-                f"'{self.source}' has {mean:.1f} objects in an error ellipse on average, so that others have none. Say "
-                "which LAT sources were searched, with a row for each without an object: Source_Name, and no position. "
-                "Or give the whole table (FILE:all); or claimed counterparts as such (FILE:claims)."
+                f"'{self.source}' has {inside[found].mean():.1f} objects in an error ellipse on average, so that small "
+                "ones have none. Say which LAT sources were searched, with a row for each without an object: "
+                "Source_Name, and no position. Or give the whole table (FILE:all); or claimed counterparts as such "
+                "(FILE:claims)."
             )
         return found
 
