@@ -47,7 +47,7 @@ _EDGE = 4.0 / (3.0 * np.pi)
 
 #: Objects of one table, and those of two with exact positions, are one if they are closer than this, in degrees.
 _SAME, _SAME_IN_TWO = 0.1 / 3600.0, 5.0 / 3600.0
-_MOST_IN_VAIN = 0.02  # ellipses without an object, of those with one, that make no difference
+_FEW_INSIDE = 3.0  # objects in an ellipse; with fewer many ellipses have none
 _INSIDE = 0.98  # share of objects within the 95 % ellipses, from which on a table has no others
 _EDGE_95 = -np.log(0.05)  # −ln(1 − probability) of a real counterpart is exponential up to this
 #: u below which one of 3000 real counterparts is; objects there, more than which and than a part of all near are no
@@ -57,6 +57,7 @@ _MEAN_REAL = 0.5 - (1.0 / _EDGE_95 - 0.05 / 0.95)  # ½ less the mean u of real 
 _TO_TELL_CHANCE = 300  # objects in ellipses
 _LARGEST = 3.0  # degrees: a larger error says nothing
 _TINY, _SKY = 1e-300, 129600.0 / np.pi  # deg² of the sky
+_STEPS_OF_DENSITY = 50
 _OF_LATITUDE, _STEPS_OF_LATITUDE = 25, 400  # objects that tell the density at one, and steps of an integral
 
 
@@ -70,6 +71,8 @@ class Surroundings(NamedTuple):
     excess: FloatArray
     covered: NDArray[np.bool_]  #: (N,) whether the table covers the source.
     chance: FloatArray  #: (N,) candidates that the 95 % ellipse has by chance.
+    #: (N,) probability that the source would not be covered if it had no counterpart, as no object is there by chance.
+    unseen: FloatArray
     centred: int  #: Candidates at the very place of a source, which are in no pair: they are LAT sources.
 
 
@@ -245,10 +248,11 @@ class Candidates:
         areas, parts = self._areas(major, minor, angle)
         area = areas @ parts
         if self.covers == "ellipses":
-            covered = known & self._were_searched(sources, inside, area)
+            covered = known & self._were_searched(sources, inside)
             rows = within & covered[i]
             by_chance = np.bincount(i[rows], _by_chance(chi2[rows] / CHI2_95), len(sources))
-            density = _of_like_latitude(np.abs(here @ _GALACTIC_POLE), by_chance, area, covered, rows.sum())
+            some = not self.searched  # an ellipse is known because something is in it
+            density = _of_like_latitude(np.abs(here @ _GALACTIC_POLE), by_chance, area, covered, rows.sum(), some)
         elif self.covers == "claims":
             covered, density = known, np.full(len(sources), max(len(self) - len(centred), 1) / _SKY)
         else:
@@ -262,25 +266,24 @@ class Candidates:
         kept = covered[i]
         i, j, chi2, f = i[kept], j[kept], chi2[kept], f[kept]
         excess = (f / density[i])[:, None] * self.membership[j] / np.where(share > 0, share, 1.0)
-        return Surroundings(i, j, chi2 / CHI2_95, excess, covered, np.where(covered, density * area, 0.0), len(centred))
+        chance = np.where(covered, density * area, 0.0)
+        unseen = np.exp(-chance) * (covered & (self.covers == "ellipses") & (not self.searched))
+        return Surroundings(i, j, chi2 / CHI2_95, excess, covered, chance, unseen, len(centred))
 
-    def _were_searched(self, sources: Table, inside: NDArray[np.intp], area: FloatArray) -> NDArray[np.bool_]:
+    def _were_searched(self, sources: Table, inside: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return which sources were searched, ``(N,)``: those that the table says, or else those with an object inside.
 
-        Raises CatalogError if others must have been searched in vain: ``Σ 1 / (exp μ − 1)`` of them, as of μ objects
-        that are expected in an ellipse none is there with exp(−μ).
+        Raises CatalogError if the latter have so few objects that others must have been searched in vain.
         """
         if self.searched and "Source_Name" in sources.colnames:
             return np.isin([place_of(str(name)) for name in sources["Source_Name"]], [*self.searched])
         found = inside > 0
-        expected = area[found] * inside[found].sum() / max(area[found].sum(), _TINY)
-        vain = np.sum(1.0 / np.expm1(np.maximum(expected, 1e-3)))
-        if vain > _MOST_IN_VAIN * found.sum():
+        if found.any() and inside[found].mean() < _FEW_INSIDE:
+            mean = inside[found].mean()
             raise CatalogError(
-                f"'{self.source}' has {inside[found].mean():.1f} objects in an error ellipse on average, so that small "
-                "ones have none. Say which LAT sources were searched, with a row for each without an object: "
-                "Source_Name, and no position. Or give the whole table (FILE:all); or claimed counterparts as such "
-                "(FILE:claims)."
+                f"'{self.source}' has {mean:.1f} objects in an error ellipse on average, so that others have none. Say "
+                "which LAT sources were searched, with a row for each without an object: Source_Name, and no position. "
+                "Or give the whole table (FILE:all); or claimed counterparts as such (FILE:claims)."
             )
         return found
 
@@ -392,18 +395,23 @@ def _by_chance(u: FloatArray) -> FloatArray:
 
 
 def _of_like_latitude(
-    x: FloatArray, number: NDArray[Any], area: FloatArray, covered: NDArray[np.bool_], objects: int
+    x: FloatArray, number: NDArray[Any], area: FloatArray, covered: NDArray[np.bool_], objects: int, some: bool
 ) -> FloatArray:
     """Return the density of chance objects of each ellipse, ``(N,)``: their `number` over the area.
 
     Both are summed over the ellipses of nearest x = |sin b| that have about :data:`_TO_TELL_CHANCE` of all `objects`.
+    If `some` are known because they have one, the mean of such numbers is ``μ / (1 − exp −μ)``.
     """
     order = np.flatnonzero(covered)[np.argsort(x[covered])]
     k = int(np.ceil(len(order) * min(1.0, _TO_TELL_CHANCE / max(objects, 1))))
     first = np.clip(np.arange(len(order)) - k // 2, 0, len(order) - k)
-    number, area = (np.append(0.0, np.cumsum(each[order])) for each in (number, area))
-    found = np.ones(len(x))
-    found[order] = np.maximum(number[first + k] - number[first], 1.0) / (area[first + k] - area[first])
+    total = np.append(0.0, np.cumsum(number[order]))
+    total = np.maximum(total[first + k] - total[first], 1.0)
+    found, searched = np.ones(len(x)), area[order]
+    for _ in range(_STEPS_OF_DENSITY if some else 1):
+        sums = np.append(0.0, np.cumsum(searched))
+        found[order] = total / (sums[first + k] - sums[first])
+        searched = area[order] / -np.expm1(-area[order] * found[order])
     return found
 
 

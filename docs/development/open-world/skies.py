@@ -42,7 +42,8 @@ SKIES = {
     "ellipses, searched ones known, 0.1 by chance": SEARCHED | {"mean": 0.1},
     "…, 1.5 by chance": SEARCHED,
     "…, 6 by chance": SEARCHED | {"mean": 6.0},
-    "ellipses, searched ones not known, 6 by chance": SEARCHED | {"mean": 6.0, "known": False},
+    "ellipses, searched ones not known, 4 by chance": SEARCHED | {"mean": 4.0, "known": False},
+    "…, 8 by chance": SEARCHED | {"mean": 8.0, "known": False},
     "…, 20 by chance": SEARCHED | {"mean": 20.0, "known": False},
     "claims, one in six wrong": {"covers": "claims", "mean": 0.05},
 }
