@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping
-from typing import NamedTuple
+from itertools import product
+from typing import Any
 
 import numpy as np
 from astropy import units as u
@@ -23,23 +24,20 @@ CHI2_95 = -2.0 * np.log(0.05)  #: χ² of two coordinates that 95 % of the true 
 LAT_NAME = "FGL J"  #: A part of the name of a LAT source.
 
 _SIGMA, _63, _68, _90, _95 = 0.0, 1.0 - np.exp(-1.0), 0.68, 0.9, 0.95
-#: Errors of positions by the names of their columns, in small letters: both axes of the sky, an ellipse with the angle
-#: of its major axis, or a circle. What part of the true positions they hold, 0 for 1 σ along each axis; and their unit,
-#: where all who write such columns have the same. The first that is there is taken.
-_ERRORS: tuple[tuple[str, float, str], ...] = (
-    ("conf_95_semimajor conf_95_semiminor conf_95_posang", _95, "deg"),  # LAT
-    ("err_ellipse_r0 err_ellipse_r1 err_ellipse_ang", _95, "arcsec"),  # Chandra
-    ("eemaj eemin eepa", _SIGMA, "arcsec"),  # AllWISE by VizieR
-    ("err_maj err_min err_ang", _SIGMA, "arcsec"),  # 2MASS
-    ("sigra sigdec", _SIGMA, "arcsec"),  # AllWISE by IRSA
-    *((f"{ra} {dec}", _SIGMA, "") for ra, dec in (("e_raj2000", "e_dej2000"), ("e_ra_icrs", "e_de_icrs"))),
-    *((f"{ra} {dec}", _SIGMA, "") for ra, dec in (("e_ra", "e_dec"), ("ra_err", "dec_err"), ("ra_error", "dec_error"))),
-    *((name, _SIGMA, "") for name in ("pos_err", "poserr", "pos_error", "e_pos", "unc_position", "position_error")),
-    *((name, _63, "arcsec") for name in ("sc_poserr", "radec_err")),  # XMM
-    *((name, _68, "") for name in ("err68", "r68", "pos_err_68", "pos_r68")),
-    ("err90", _90, "arcsec"),  # 2SXPS
-    *((name, _90, "") for name in ("r90", "err_90", "pos_err_90", "pos_r90")),
-    *((name, _95, "") for name in ("err95", "r95", "err_95", "pos_err_95", "pos_r95")),
+#: Errors of positions: what part of the true positions they hold, 0 for 1 σ along each axis; their unit, where all who
+#: write such columns have the same; and the names of their columns, in small letters: both axes of the sky, an ellipse
+#: with the angle of its major axis, or a circle. The first that is there is taken.
+_ERRORS: tuple[tuple[float, str, str], ...] = (
+    (_95, "deg", "conf_95_semimajor conf_95_semiminor conf_95_posang"),  # LAT
+    (_95, "arcsec", "err_ellipse_r0 err_ellipse_r1 err_ellipse_ang"),  # Chandra
+    (_SIGMA, "arcsec", "eemaj eemin eepa, err_maj err_min err_ang, sigra sigdec"),  # AllWISE, 2MASS
+    (_SIGMA, "", "e_raj2000 e_dej2000, e_ra_icrs e_de_icrs, e_ra e_dec, ra_err dec_err, ra_error dec_error"),
+    (_SIGMA, "", "pos_err, poserr, pos_error, e_pos, unc_position, position_error"),
+    (_63, "arcsec", "sc_poserr, radec_err"),  # XMM
+    (_68, "", "err68, r68, pos_err_68, pos_r68"),
+    (_90, "arcsec", "err90"),  # 2SXPS
+    (_90, "", "r90, err_90, pos_err_90, pos_r90"),
+    (_95, "", "err95, r95, err_95, pos_err_95, pos_r95"),
 )
 #: Names of columns, not known, that may be errors of positions.
 _LIKE_ERRORS = re.compile(r"^e?_?pos|err_?(90|95|maj|ell|rad|circ)|^[xy]_?err|poserr", re.IGNORECASE)
@@ -52,32 +50,15 @@ _WITH_FLUX = 30  # objects with a flux, at least, for categories by flux
 _MOST_NAMED, _MOST_OF_LAT = 8, 0.9  # names, and the share of LAT sources from which on a column names them
 
 
-class ObjectColumns(NamedTuple):
-    """What was taken of M rows."""
+def object_columns(table: Table, source: str) -> dict[str, Any]:
+    """Return the fields of `Candidates` that the columns of a plain table tell, known by their names, (M,) each.
 
-    names: NDArray[np.str_]  #: (M,), '' where unknown.
-    ra: FloatArray  #: (M,) deg.
-    dec: FloatArray  #: (M,) deg.
-    covariance: FloatArray  #: (M, 3) deg², of the position: east-east, north-north, east-north.
-    categories: tuple[str, ...]  #: Names of the K categories.
-    membership: FloatArray  #: (M, K), 1 for that of a row.
-    flux: FloatArray | None  #: (M,), and its error; None with few fluxes, or with categories.
-    flux_error: FloatArray | None
-    searched: frozenset[str]  #: Names of the LAT sources that were searched; none where the table does not say.
-    notes: tuple[str, ...]  #: Which columns were taken, and which were not.
-
-
-def object_columns(table: Table, source: str) -> ObjectColumns:
-    """Take the columns of a table, plain ones, that are known by their names; `source` is its name for messages.
-
-    Raises CatalogError as :class:`OtherList` does, or when an error of a position has no unit or is no angle.
+    `source` is the table's name for messages. Raises CatalogError as :class:`OtherList` does, or when an error of a
+    position has no unit or is no angle.
     """
     words = {name: texts(table[name]) for name in table.colnames if table[name].dtype.kind == "U"}
-    of_lat = [
-        name
-        for name, each in words.items()
-        if np.sum(np.char.find(each, LAT_NAME) >= 0) > _MOST_OF_LAT * np.sum(each != "")
-    ]
+    counts = {name: (np.sum(np.char.find(each, LAT_NAME) >= 0), np.sum(each != "")) for name, each in words.items()}
+    of_lat = [name for name, (of_them, number) in counts.items() if of_them > _MOST_OF_LAT * number]
     listed = OtherList.of(table, source, name=_own_name(table, words, of_lat))
     there = {name.lower(): name for name in reversed(table.colnames)}
     taken = dict(listed.columns)
@@ -92,24 +73,22 @@ def object_columns(table: Table, source: str) -> ObjectColumns:
     notes += [f"positions: {', '.join(place)}", note]
     own = {own.lower(): name for name, own in reversed(own_names(table.colnames).items())}
     used = [*of_lat, *place, *([taken["name"]] if "name" in taken else []), *errors]
-    categories: tuple[str, ...] = ("",)
-    membership: FloatArray = np.ones((len(table), 1))
-    flux, flux_error = None, None
+    fields: dict[str, Any] = {"names": names, "ra": listed.ra, "dec": listed.dec, "covariance": covariance}
+    fields |= {"categories": ("",), "membership": np.ones((len(table), 1))}
     if "category" in own:
         found = np.unique(each := texts(table[own["category"]]))
-        categories, membership = tuple(found.tolist()), (each[:, None] == found).astype(float)
+        fields |= {"categories": tuple(found.tolist()), "membership": (each[:, None] == found).astype(float)}
         notes.append(f"{len(found)} categories: {own['category']}")
         used.append(own["category"])
     elif name := next((own[name] for name in _FLUXES if name in own), None):
         flux = numbers_of(table[name], "flux", f"'{source}'")
-        if known := np.isfinite(flux).sum() >= _WITH_FLUX:
+        if np.isfinite(flux).sum() >= _WITH_FLUX:
             unc = own.get(f"unc_{name.lower()}")
             error = np.zeros(len(flux)) if unc is None else numbers_of(table[unc], "", f"'{source}'")
-            least = 1e-9 * np.abs(np.nan_to_num(flux))
-            flux_error = np.maximum(np.nan_to_num(error), np.maximum(least, np.finfo(float).tiny))
+            least = 1e-9 * np.abs(np.nan_to_num(flux)) + np.finfo(float).tiny
+            fields |= {"flux": flux, "flux_error": np.fmax(error, least)}
             notes.append(f"flux: {name}, {'without errors' if unc is None else f'errors: {unc}'}")
             used += [name] if unc is None else [name, unc]
-        flux = flux if known else None
     limits = [own for name, own in own.items() if name.endswith("_ul")]
     notes += [f"upper limits are not used: {', '.join(limits)}"] if limits else []
     idle = [name for name in table.colnames if name not in {*used, *limits}]
@@ -120,8 +99,7 @@ def object_columns(table: Table, source: str) -> ObjectColumns:
     notes += [f"{len(searched)} LAT sources were searched, {vain} of them in vain"] if searched else []
     lost = int(empty.sum()) - vain
     notes += [f"{lost} rows without a position are left out"] if lost else []
-    by_row = (names, listed.ra, listed.dec, covariance, categories, membership, flux, flux_error)
-    return ObjectColumns(*by_row, searched, tuple(notes))
+    return fields | {"searched": searched, "notes": (*notes,)}
 
 
 def ellipse(major: FloatArray, minor: FloatArray, angle: FloatArray) -> FloatArray:
@@ -155,10 +133,10 @@ def _covariance(
     table: Table, there: Mapping[str, str], dec: FloatArray, source: str
 ) -> tuple[FloatArray, list[str], str]:
     """Return the covariance of each position, ``(n, 3)`` deg², the columns that tell it, and a sentence on them."""
-    for usual, part, unit in _ERRORS:
-        for ending in ("", *_IN_NAME):
-            found = [there[f"{name}{ending}"] for name in usual.split() if f"{name}{ending}" in there]
-            if len(found) < len(usual.split()):
+    for part, unit, names in _ERRORS:
+        for usual, ending in product(map(str.split, names.split(",")), ("", *_IN_NAME)):
+            found = [there[f"{name}{ending}"] for name in usual if f"{name}{ending}" in there]
+            if len(found) < len(usual):
                 continue
             known = [unit, unit, "deg"] if len(found) == 3 else [unit] * len(found)
             axes = [_in_degrees(table, *each, source, dec) for each in zip(found, known, strict=True)]
