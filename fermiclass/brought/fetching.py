@@ -18,21 +18,14 @@ def fetch_candidates(
 ) -> Table:
     """Return the objects of a table of a TAP service within the semi-major axes of unassociated sources.
 
+    A source without an object has a row without a position: it was searched.
+
     Parameters
     ----------
     sources
         A catalogue's table, or a label table.
     table
-        Name of the table at the service, such as ``J/ApJ/914/42/table2``.
-    service
-        Address of the service (Table Access Protocol).
-    ra, dec
-        Its columns of ICRS positions, in degrees.
-
-    Returns
-    -------
-    Table
-        The objects, with ``Source_Name``. A source without an object has a row without a position: it was searched.
+        Name of the table at the service, such as ``J/ApJ/914/42/table2``, with ICRS positions in degrees.
 
     Raises
     ------
@@ -42,11 +35,10 @@ def fetch_candidates(
     import pyvo
 
     bare = np.char.strip(np.asarray(sources["CLASS1"]).astype(str)) == ""
-    radius = np.asarray(sources["Conf_95_SemiMajor"], float)
-    chosen = bare & np.isfinite(radius)
-    columns = {"ra": sources["RAJ2000"], "dec": sources["DEJ2000"], "radius": radius}
-    columns["Source_Name"] = np.asarray(sources["Source_Name"]).astype(str)
-    mine = Table({name: np.asarray(column)[chosen] for name, column in columns.items()})
+    chosen = bare & np.isfinite(np.asarray(sources["Conf_95_SemiMajor"], float))
+    names = {"ra": "RAJ2000", "dec": "DEJ2000", "radius": "Conf_95_SemiMajor"}
+    mine = Table({name: np.asarray(sources[column], float)[chosen] for name, column in names.items()})
+    mine["Source_Name"] = np.asarray(sources["Source_Name"]).astype(str)[chosen]
     query = _QUERY.format(table=table, ra=ra, dec=dec)
     try:
         answer = pyvo.dal.TAPService(service).run_sync(query, uploads={"mine": mine}, maxrec=1_000_000)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from astropy.table import Column, Table
+from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.brought.column_names import own_names
@@ -41,22 +41,18 @@ _NAME_COLUMNS = ("Source_Name", *EARLIER, "ASSOC1")
 
 
 class Matches(NamedTuple):
-    """Rows of a catalogue and of another table that are one source."""
+    """Rows of a catalogue and of another table that are one source, ``(n,)``, and sentences on the matches."""
 
-    #: (n,) rows of both.
     mine: NDArray[np.intp]
     theirs: NDArray[np.intp]
-    #: Rows of the other table that could be several sources, or one of several rows that could be the same source.
-    ambiguous: NDArray[np.intp]
-    notes: tuple[str, ...]  #: Sentences on the matches.
+    notes: tuple[str, ...]
 
 
 def match(catalog: Catalog, other: OtherList, *, says: NDArray[Any], needed: bool = True) -> Matches:
-    """Match a table with a catalogue by Source_Name or a name in an earlier list, and all other rows by position.
+    """Match a table with a catalogue: :meth:`OtherList.pairs` of which neither has another partner.
 
-    A position matches within the 95 % error ellipse of a source, and within 0.1° of a source without an ellipse. A pair
-    counts if neither of the two has another partner; all other rows are ambiguous. Of rows of one source that say the
-    same, ``(N,)``, only the first counts. Raises CatalogError when nothing matches, unless `needed` is False.
+    Of rows of one source that say the same, ``(N,)``, only the first counts. Raises CatalogError when nothing matches,
+    unless `needed` is False.
     """
     at = (catalog.column(name) for name in (*PLACE, *ELLIPSE))
     pairs = other.pairs(catalog.names, *at, earlier=names_of(catalog.table))
@@ -83,18 +79,19 @@ def match(catalog: Catalog, other: OtherList, *, says: NDArray[Any], needed: boo
         shown = ", ".join(str(other.names[j] or f"row {j + 1}") for j in ambiguous[:_MOST_SHOWN])
         more = ", ..." if len(ambiguous) > _MOST_SHOWN else ""
         notes.append(f"{len(ambiguous)} rows match several sources, or share one, and are not used: {shown}{more}")
-    return Matches(mine, theirs, ambiguous, tuple(notes))
+    return Matches(mine, theirs, tuple(notes))
 
 
 def join(
     catalog: CatalogLike, table: Table | str | os.PathLike[str], source: str = "<Table>", *, needed: bool = True
 ) -> Catalog:
-    """Return the catalogue with the numeric columns of another table, NaN where no row matches: :func:`match`.
+    """Return the catalogue with the numeric columns of another table, NaN where no row matches.
+
+    Rows match by Source_Name or a name in an earlier list, all others by position: within the 95 % error ellipse of a
+    source, and within 0.1° where there is none. Rows that match several sources, or share one, are not used.
 
     Parameters
     ----------
-    catalog
-        The catalogue, or sources of one's own.
     table
         A table with names or positions, or its file. The error of a column X is its column Unc_X, X_err or X_error; it
         becomes Unc_X. Columns that the catalogue has are not taken. Those of an earlier table are filled where they are
@@ -109,11 +106,6 @@ def join(
     CatalogError
         See `needed`; or if the table has neither names nor positions, or a column has another unit than in an earlier
         table, or than its error or limit.
-
-    Warns
-    -----
-    CatalogWarning
-        When a column has a unit in one table, and none in another.
     """
     catalog, table, source = catalog_of(catalog), *_named(table, source)
     plain, forms = stranger(table, f"'{source}'")
@@ -178,12 +170,10 @@ def _quantity(name: str) -> str:
 def relabel(
     catalog: CatalogLike, table: Table | str | os.PathLike[str], source: str = "<Table>", *, needed: bool = True
 ) -> Catalog:
-    """Return the catalogue with labels of one's own to learn from, in place of its classes: :func:`match`.
+    """Return the catalogue with labels of one's own to learn from, in place of its classes; rows match as in `join`.
 
     Parameters
     ----------
-    catalog
-        The training catalogue.
     table
         A table with names or positions, or its file, and a column of labels, named class, label or type: a group of the
         classes that are learned, a class code, or several with ``|`` between, of which one is right. A column weight or
@@ -203,33 +193,27 @@ def relabel(
     column = next((there[name] for name in ("label", "class", "class1", "type") if name in there), None)
     if column is None:
         raise CatalogError(f"'{source}' has no column of labels, named label, class or type; it has {plain.colnames}.")
-    weight = next(
-        (plain[there[name]] for name in ("weight", "probability") if name in there), Column(np.ones(len(plain)))
-    )
-    weights = numbers_of(weight, "", f"'{source}'")
+    weight = next((plain[there[name]] for name in ("weight", "probability") if name in there), None)
+    weights = np.ones(len(plain)) if weight is None else numbers_of(weight, "", f"'{source}'")
     if weights.ndim != 1 or not np.all((weights > 0) & (weights <= 1)):
         raise CatalogError(f"'{source}' has weights that are not in (0, 1]. Correct them, or leave the rows out.")
-    words = texts(plain[column]).tolist()
-    says = np.array([f"{word}@{weight}" for word, weight in zip(words, weights, strict=True)])
+    words = texts(plain[column])
+    says = np.array([f"{word}@{weight}" for word, weight in zip(words.tolist(), weights, strict=True)])
     matches = match(catalog, OtherList.of(plain, source, class_column=column), says=says, needed=needed)
-    own = np.full(len(catalog), "", object) if catalog.own_labels is None else catalog.own_labels.astype(object)
+    own = np.full(len(catalog), "") if catalog.own_labels is None else catalog.own_labels
     own_weights = np.ones(len(catalog)) if catalog.own_weights is None else catalog.own_weights.copy()
-    for i, j in zip(matches.mine, matches.theirs, strict=True):
-        own[i], own_weights[i] = words[j], weights[j] if words[j] else 1.0
-    counts = ", ".join(
-        f"{word or '(none)'} {n}" for word, n in sorted(Counter(words[j] for j in matches.theirs).items())
-    )
+    said, own = words[matches.theirs], own.astype(np.result_type(own, words))
+    own[matches.mine], own_weights[matches.mine] = said, np.where(said == "", 1.0, weights[matches.theirs])
+    counts = ", ".join(f"{word or '(none)'} {n}" for word, n in sorted(Counter(said.tolist()).items()))
     notes = (*catalog.notes, *matches.notes, f"labels of '{source}': {counts or 'none'}")
     brought = (*catalog.brought, Brought("labels", source, digest(plain)))
-    return dataclasses.replace(
-        catalog, own_labels=own.astype(str), own_weights=own_weights, notes=notes, brought=brought
-    )
+    return dataclasses.replace(catalog, own_labels=own, own_weights=own_weights, notes=notes, brought=brought)
 
 
 def list_of(given: Any, **columns: Any) -> OtherList:
-    """Return the list that a user gives: a file, table, frame or dictionary of columns, or names; else SelectionError.
+    """Return the list that a user gives: a file, table, frame or dictionary of columns, or names.
 
-    `columns` are those of :meth:`OtherList.of`. A text that is no file is a name.
+    `columns` are those of :meth:`OtherList.of`. Raises SelectionError for anything else.
     """
     if isinstance(given, OtherList):
         return given
@@ -260,18 +244,16 @@ def same_sources(labels: Table, other: OtherList) -> tuple[NDArray[np.intp], NDA
     mine = [np.array([row for found in named for row in found], np.intp)]
     theirs = [np.repeat(np.arange(len(other)), [len(found) for found in named])]
 
-    ra, dec, major, minor, angle = (
-        angles(labels, name, 90.0 if name == "DEJ2000" else 360.0) for name in (*PLACE, *ELLIPSE)
-    )
-    placed = np.isfinite(other.ra) & np.isfinite(other.dec)
+    ra, dec, major, minor, angle = (angles(labels, name) for name in (*PLACE, *ELLIPSE))
+    dec = np.where(np.abs(dec) <= 90.0, dec, np.nan)
     inside = np.array([position_in_name(name) or (np.nan,) * 3 for name in other.names.tolist()]).reshape(-1, 3)
     given = np.column_stack([other.ra, other.dec, np.zeros(len(other))])
+    placed = np.isfinite(given).all(axis=1)
     for chosen, place in ((placed, given), (~placed & np.isfinite(inside[:, 0]), inside)):
         some = np.setdiff1d(np.flatnonzero(chosen), theirs[0])
         if len(some):
-            reach = place[some, 2].max()
-            nameless = np.full(len(some), "")
-            there = OtherList(other.source, nameless, place[some, 0], place[some, 1], radius=RADIUS + reach)
+            ra_there, dec_there, reach = place[some, 0], place[some, 1], place[some, 2].max()
+            there = OtherList(other.source, np.full(len(some), ""), ra_there, dec_there, radius=RADIUS + reach)
             pairs = there.pairs(np.array([], str), ra, dec, REACH * major + reach, REACH * minor + reach, angle)
             mine.append(pairs.mine)
             theirs.append(some[pairs.theirs])

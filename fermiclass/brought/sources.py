@@ -106,7 +106,7 @@ def read_sources(
         table = own.with_units_of_names(plain_table(table), {*(columns or {}).values()})
     except TypeError as error:
         raise CatalogError(f"{shown}: {in_one_line(error)}. Remove the column.") from error
-    catalog = _as_catalog(table, shown, own.standard_names(columns or {}, table.colnames, shown), own_classes)
+    catalog = _as_catalog(table, shown, own.standard_names(columns or {}, table, shown), own_classes)
     brought = [Brought("columns", ",".join(f"{side}={column}" for side, column in columns.items()))] if columns else []
     if variability_bins is not None:
         if not isinstance(variability_bins, Real) or not (variability_bins >= 2 and variability_bins % 1 == 0):
@@ -182,7 +182,7 @@ def learn_also(catalog: CatalogLike, source: Any) -> Catalog:
     )
 
 
-def _as_catalog(given: Table, shown: str, said: Mapping[str, own.Said], own_classes: bool) -> Catalog:
+def _as_catalog(given: Table, shown: str, said: Mapping[str, str], own_classes: bool) -> Catalog:
     """Return the rows of a table as sources with the columns of the catalogue."""
     forms = in_usual_form(given, shown)
     found = own.find_columns(given, said, shown)
@@ -194,7 +194,7 @@ def _as_catalog(given: Table, shown: str, said: Mapping[str, own.Said], own_clas
         column, (unit, ucd) = given[original], reading.USUAL.get(name, (None, None))
         data, where = own.values_of(name, given, found, said, shown)
         expected = EXPECTED[name].unit if name in EXPECTED else None
-        usual = own.unit_of(name, given, found, said) or expected
+        usual = own.unit_of(name, given, found) or expected
         of_text = name in reading.USUAL and column.dtype.kind == "U"  # positions, which are degrees now
         given_unit = None if of_text else column.unit
         clean[name] = plain_column(data, given_unit or usual or unit, column.description, ucd)
@@ -205,7 +205,6 @@ def _as_catalog(given: Table, shown: str, said: Mapping[str, own.Said], own_clas
         if name not in found.values() and name not in clean.colnames:
             clean[name if standard in clean.colnames else standard] = given[name]
     rest = [name for name in given.colnames if name not in found.values()]
-    rest.sort(key=lambda name: not own.looks_known(name, found.values()))
     if "Variability_Index" in clean.colnames and BINS not in clean.colnames:
         notes.append("Variability_Index counts if its number of time bins is known (--variability-bins)")
     plausibility.take_marks_as_missing(clean, shown)
