@@ -59,9 +59,7 @@ def _as_table(source: Any) -> Table | None:
         if one and size > 1:
             shown = f"{size} values of {next(iter(lists))}"
             raise CatalogError(f"{one[0]} has {shown}. Give one, and its error under a name of its own.")
-        columns = {str(name): lists.get(str(name), [x] * size) for name, x in source.items()}
-        units = {name for name, x in columns.items() if isinstance(next(iter(x), 0), u.Quantity)}
-        return Table({name: u.Quantity(x) if name in units else x for name, x in columns.items()})
+        return Table({str(name): lists.get(str(name), [x] * size) for name, x in source.items()})
     return None
 
 

@@ -11,11 +11,10 @@ import numpy as np
 from astropy.table import Table
 
 from fermiclass.catalog.releases import BAND_EDGES
-from fermiclass.errors import CatalogError, in_one_line
+from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
 
 _EDGES = BAND_EDGES[8]
-_RANGE = ("e_min", "e_max")
 
 #: A band is known if points cover this share of its expected flux, ...
 _COVERED = 0.9
@@ -34,22 +33,16 @@ def band_fluxes(points: Any, model: Any = None) -> tuple[u.Quantity, u.Quantity]
     with independent errors of the F_i. Where a point and a band have the same edges, F_j = F_i. An upper limit L at
     95 % counts as L/2 ± L/√12, which is any flux from 0 to L, as in the bands of the catalogue. A point is a limit if
     its TS is below 1; without a TS, if `is_ul` says so; and if it has no error. A band of which too little is covered,
-    or covered by points that lie mostly in another band, is NaN. Raises CatalogError when a column is missing or has
-    another unit, when dnde or eflux have no model, or when no two neighbouring bands are known, so that the points tell
-    no hardness ratio.
+    or covered by points that lie mostly in another band, is NaN.
 
-    Parameters
-    ----------
-    points
-        `FluxPoints` of gammapy, its table of any SED type, or the table or dictionary of an SED of fermipy, with e_min
-        and e_max (in MeV, if there is no unit).
-    model
-        `SkyModel` or spectral model of gammapy. It divides points between bands, and turns dnde and eflux into fluxes.
-        By default that of `points`, or else a power law of index 2, which only divides.
+    `points` are gammapy's `FluxPoints`, or a table or dictionary of gammapy or fermipy with fluxes, e_min and e_max (in
+    MeV, if there is no unit). `model`, by default theirs, is a model of gammapy that divides points between bands; or
+    else a power law of index 2 does. Raises CatalogError when a column is missing or has another unit, or when no two
+    neighbouring bands are known, so that the points tell no hardness ratio.
     """
     spectrum = getattr(model, "spectral_model", model) or getattr(points, "reference_spectral_model", None)
-    table = _as_fluxes(points, spectrum)
-    low, high = (_numbers(table, name, "MeV") for name in _RANGE)
+    table = _as_fluxes(points)
+    low, high = (_numbers(table, "MeV", name) for name in ("e_min", "e_max"))
     flux, lower, upper = _values_and_errors(table)
     usable = np.isfinite(flux + lower + upper) & (low > 0.0) & (high > low)
     flux, lower, upper = flux[usable], lower[usable], upper[usable]
@@ -74,7 +67,7 @@ def band_fluxes(points: Any, model: Any = None) -> tuple[u.Quantity, u.Quantity]
     return (share @ flux) * scale * unit, errors * scale[:, None] * unit
 
 
-def _as_fluxes(points: Any, spectrum: Any) -> Table:
+def _as_fluxes(points: Any) -> Table:
     """Return the points as a table with the columns ``flux...``, of the same names as in fermipy or gammapy."""
     if hasattr(points, "to_table"):
         return points.to_table(sed_type="flux")
@@ -83,37 +76,27 @@ def _as_fluxes(points: Any, spectrum: Any) -> Table:
         points = Table({name: data for name, data in lists.items() if data.ndim == 1})
     if not isinstance(points, Table):
         raise CatalogError(f"flux points are a {type(points).__name__}, expected gammapy's FluxPoints, or a table.")
-    if "flux" in points.colnames:
-        return points
-    if {"norm", "ref_flux"} <= set(points.colnames):
-        table = points.copy()
-        for name in (name for name in points.colnames if name.startswith("norm") and points[name].ndim == 1):
-            table[name.replace("norm", "flux")] = u.Quantity(points[name]) * u.Quantity(points["ref_flux"])
-        return table
-    if spectrum is None:
-        raise CatalogError(
-            f"flux points have the columns {', '.join(points.colnames)}, and no flux. Give the fitted model with them, "
-            "{'model': model, 'flux_points': table}, or the table of the SED type 'flux'."
-        )
-    try:
-        from gammapy.estimators import FluxPoints
-
-        return FluxPoints.from_table(points, reference_model=spectrum).to_table(sed_type="flux")
-    except (ImportError, ValueError, KeyError, TypeError, u.UnitConversionError) as error:
-        raise CatalogError(f"flux points: gammapy cannot turn them into fluxes ({in_one_line(error)}).") from error
+    if "flux" not in points.colnames and {"norm", "ref_flux"} <= set(points.colnames):
+        points = points.copy()
+        for name in [name for name in points.colnames if name.startswith("norm") and points[name].ndim == 1]:
+            points[name.replace("norm", "flux")] = u.Quantity(points[name]) * u.Quantity(points["ref_flux"])
+    for name in ("flux", "e_min", "e_max"):
+        if name not in points.colnames:
+            raise CatalogError(
+                f"flux points have no column {name}; they have {', '.join(points.colnames)}. Give points of gammapy: "
+                "FluxPoints.from_table(table, reference_model=model)."
+            )
+    return points
 
 
 def _values_and_errors(table: Table) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return flux, lower and upper error of each point, ``(n,)`` each, in cm-2 s-1."""
-
-    def get(*names: str, unit: str = "cm-2 s-1") -> FloatArray:
-        name = next((name for name in names if name in table.colnames), None)
-        return np.full(len(table), np.nan) if name is None else _numbers(table, name, unit)
-
-    flux, error, limit = get("flux"), get("flux_err"), get("flux_ul95", "flux_ul")
-    lower, upper = np.abs(get("flux_errn", "flux_err_lo")), get("flux_errp", "flux_err_hi")
-    lower, upper = (np.where(np.isfinite(side), side, error) for side in (lower, upper))
-    ts = get("ts", unit="") if "ts" in table.colnames else get("sqrt_ts", unit="") ** 2
+    names = (("flux",), ("flux_err",), ("flux_ul95", "flux_ul"), ("flux_errn", "flux_err_lo"))
+    flux, error, limit, lower, upper = (
+        _numbers(table, "cm-2 s-1", *each) for each in (*names, ("flux_errp", "flux_err_hi"))
+    )
+    lower, upper = (np.where(np.isfinite(side), side, error) for side in (np.abs(lower), upper))
+    ts = _numbers(table, "", "ts") if "ts" in table.colnames else _numbers(table, "", "sqrt_ts") ** 2
     said = np.asarray(table["is_ul"], bool) if "is_ul" in table.colnames else np.zeros(len(table), bool)
     weak = np.where(np.isfinite(ts), ts < 1.0, said) | ~np.isfinite(flux + lower + upper)
     weak &= limit > 0.0
@@ -121,15 +104,15 @@ def _values_and_errors(table: Table) -> tuple[FloatArray, FloatArray, FloatArray
     return np.where(weak, 0.5 * limit, flux), np.where(weak, spread, lower), np.where(weak, spread, upper)
 
 
-def _numbers(table: Table, name: str, unit: str) -> FloatArray:
-    """Return a column in a unit, which it has if it names none; photons are no unit."""
-    if name not in table.colnames:
-        raise CatalogError(f"flux points have no column {name}; they have {', '.join(table.colnames)}.")
-    values: FloatArray = np.ma.filled(np.ma.asarray(table[name], float), np.nan)
+def _numbers(table: Table, unit: str, *names: str) -> FloatArray:
+    """Return the first of some columns, NaN without one, in a unit, which it has if it names none; photons are none."""
+    name = next((name for name in names if name in table.colnames), None)
+    if name is None:
+        return np.full(len(table), np.nan)
     given = u.Unit(table[name].unit or unit)
     for found in (given, given / u.photon):
         if found.is_equivalent(unit):
-            return np.asarray(values * found.to(unit), np.float64)
+            return np.asarray(np.ma.filled(np.ma.asarray(table[name], float), np.nan) * found.to(unit))
     raise CatalogError(f"flux points: column {name} is in {given}, expected {unit or 'no unit'}.")
 
 
