@@ -51,6 +51,7 @@ RADIUS = 0.1  #: Radius in degrees for sources without an error ellipse.
 #: A recarray of pairs of a source and a row of another list: rows ``mine`` and ``theirs``, ``separation`` in degrees,
 #: NaN if unknown, and whether they are one ``by_name``.
 Pairs = Any
+_PAIR = [("mine", np.intp), ("theirs", np.intp), ("separation", np.float64), ("by_name", np.bool_)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +147,7 @@ class OtherList:
         if far > max(1, 0.1 * len(mine)):
             text = f"{far} rows of '{self.source}' that match by name are more than a degree from these sources"
             warnings.warn(f"{text}. Check whether its columns belong together", CatalogWarning, stacklevel=4)
-        found = np.rec.fromarrays([mine, theirs, separation, by_name], names="mine,theirs,separation,by_name")
+        found = np.rec.fromarrays([mine, theirs, separation, by_name], _PAIR)
         return found[np.lexsort((np.nan_to_num(separation), ~by_name))]
 
 
