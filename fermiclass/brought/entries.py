@@ -171,8 +171,8 @@ def _without_objects(table: Table) -> Table:
             break
     for name in (name for name in table.colnames if table[name].shape[1:] == (1,)):
         table[name] = table[name][:, 0]
-    kept = [name for name in table.colnames if np.ma.getdata(table[name]).dtype.kind in "biufUSO"]
-    dropped = sorted(set(table.colnames) - set(kept))
-    if dropped:
-        warnings.warn(f"columns without numbers or texts are not read: {', '.join(dropped)}", CatalogWarning, 4)
-    return table[kept]
+    odd = sorted(name for name in table.colnames if np.ma.getdata(table[name]).dtype.kind not in "biufUSO")
+    if odd:
+        warnings.warn(f"columns without numbers or texts are not read: {', '.join(odd)}", CatalogWarning, 4)
+    table.remove_columns(odd)
+    return table

@@ -34,11 +34,9 @@ def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
     """Take implausible values of sources that are in no catalogue as missing, in place; return their rows, ``(N,)``.
 
     A column with an implausible median goes as a whole: its unit, or its sign, is in doubt. A single value is
-    implausible at ten times the highest usual median, and at half the lowest one (or 1 below it, if the column may have
-    values that are not positive). A value with an error above the range is not known. So are values of two columns that
-    contradict each other (:data:`_RELATED`).
-
-    Warns with CatalogWarning for each such column.
+    implausible at ten times the highest usual median, and at half the lowest one (or 1 below it, if it may be
+    negative). A value with an error above the range is not known. So are values of two columns that contradict each other
+    (:data:`_RELATED`). Warns with CatalogWarning for each such column.
     """
     in_doubt = np.zeros(len(table), bool)
     for name in sorted((name for name in table.colnames if name in EXPECTED), key=lambda name: "_UL" in name):
@@ -48,10 +46,9 @@ def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
         usable = np.isfinite(values)
         odd = usable & ((values < least) | (values > most))
         of = name.removeprefix("Unc_")
-        if of != name and of in table.colnames:  # an error bar that is too long says that nothing is known
-            lost = usable & (values > most)
-            if lost.any() and table[of].shape == lost.shape:
-                set_values(table, of, np.where(lost, np.nan, table[of]))
+        lost = usable & (values > most)  # an error bar that is too long says that nothing is known
+        if of != name and of in table.colnames and lost.any() and table[of].shape == lost.shape:
+            set_values(table, of, np.where(lost, np.nan, table[of]))
         if values.ndim == 1 and usable.sum() >= FEW:
             odd |= usable & (not expected.low <= float(np.median(values[usable])) <= expected.high)
         if np.any(odd):

@@ -21,10 +21,10 @@ _BAND_ERROR = re.compile(r"unc_flux_band_(\d+)", re.IGNORECASE)
 
 
 def stranger(table: Any, shown: str, kept: Collection[str] = ()) -> tuple[Table, list[str]]:
-    """Return the table, or frame, of somebody else in plain columns, and sentences on what was done.
+    """Return the table, or frame, of somebody else in plain columns and usual forms, and sentences on what was done.
 
-    Units in names of known columns, but for `kept` ones, are those of the columns. The forms of :func:`in_usual_form`
-    are usual ones, and numbers for missing values are missing. Raises CatalogError.
+    Units in names of known columns, but for `kept` ones, are those of the columns, and numbers for missing values are
+    missing. Raises CatalogError as :func:`in_usual_form`.
     """
     plain = with_units_of_names(plain_table(table), kept)
     done = in_usual_form(plain, shown)
@@ -37,11 +37,9 @@ def in_usual_form(table: Table, shown: str) -> list[str]:
 
     - A text ``<1.5e-13`` in a column of numbers, or a number beside ``<`` in a column l_X, is an upper limit.
     - Two-sided errors, such as X_pos and X_neg, become their mean absolute value.
-    - Of ``Unc_Flux_Band_1`` to ``_16`` (lower and upper error of each of eight bands, as TOPCAT flattens them; or 14 of
-      seven) the upper errors are taken.
+    - Of ``Unc_Flux_Band_1`` to ``_16`` (lower and upper errors of eight bands, flattened; or 14 of seven) the upper
+      ones are taken. Raises CatalogError for other numbers, but one a band.
     - A value with an infinite error is not known.
-
-    Raises CatalogError for another number of errors of bands than these and one a band.
     """
     return [*_limits(table), *_two_sided(table), *_flattened(table, shown), *_endless(table)]
 
@@ -52,24 +50,23 @@ def _limits(table: Table) -> Iterator[str]:
         flag = there.get(f"l_{name.lower()}")
         if name == flag or name not in table.colnames or table[name].ndim > 1:  # a flag that is gone
             continue
-        words = texts(table[name]) if table[name].dtype.kind == "U" else None
+        column = table[name]
+        words = texts(column).tolist() if column.dtype.kind == "U" else []
         signs = texts(table[flag]) if flag is not None and table[flag].dtype.kind == "U" else np.array(["none"])
         if np.isin(signs, ("", "<", ">", "≤")).all():
             table.remove_column(flag)
-        elif words is not None and any(_LIMIT.match(word) for word in words.tolist()):
-            signs = np.array(["<" if _LIMIT.match(word) else "" for word in words.tolist()])
+        elif "<" in (found := ["<" * bool(_LIMIT.match(word)) for word in words]):
+            signs = np.array(found)
         else:
             continue
         try:
-            bare = table[name] if words is None else [_LIMIT.sub("", word) for word in words.tolist()]
-            values = numbers(np.asarray(bare))
+            values = numbers(np.array([_LIMIT.sub("", word) for word in words]) if words else np.asarray(column))
         except ValueError:  # a text that means something else
             continue
-        column, below = table[name], np.isin(signs, ("<", "≤"))
-        measured = np.where(signs == "", values, np.nan)
-        table[name] = plain_column(measured, column.unit, column.description, column.meta.get("ucd"))
+        below = np.isin(signs, ("<", "≤"))
+        set_values(table, name, np.where(signs == "", values, np.nan))
         if below.any():
-            _add(table, f"{name}_UL", np.where(below, values, np.nan), column)
+            _add(table, f"{name}_UL", np.where(below, values, np.nan), column.unit)
             yield f"{name}: {below.sum()} upper limits"
 
 
@@ -80,9 +77,9 @@ def _two_sided(table: Table) -> Iterator[str]:
             pair = [there.get(name.lower() + side) for side in (up, down)]
             if None not in pair and error_of(name, there) is None:
                 sides = np.array([numbers(np.asarray(table[each])) for each in pair])
-                unit = table[pair[0]].unit
+                unit = table[pair[0]].unit or table[name].unit
                 table.remove_columns(pair)
-                _add(table, f"Unc_{name}", np.abs(sides).mean(axis=0), table[name], unit)
+                _add(table, f"Unc_{name}", np.abs(sides).mean(axis=0), unit)
                 yield f"Unc_{name}: mean of {pair[0]} and {pair[1]}"
 
 
@@ -90,17 +87,15 @@ def _flattened(table: Table, shown: str) -> Iterator[str]:
     found = {int(match[1]): name for name in table.colnames if (match := _BAND_ERROR.fullmatch(name))}
     if not found or max(found) <= 8:
         return
-    bands = len(found) // 2
-    if sorted(found) != list(range(1, 2 * bands + 1)) or bands not in (7, 8):
+    if len(found) != max(found) or max(found) not in (14, 16):
         raise CatalogError(
             f"{shown} has errors of {len(found)} bands, {found[min(found)]} to {found[max(found)]}: expected 8, or 16 "
             "with the lower and the upper error of each band. Rename or remove them."
         )
-    upper = {band: table[found[2 * band]].copy() for band in range(1, bands + 1)}
-    table.remove_columns(list(found.values()))
-    for band, column in upper.items():
-        table[f"Unc_Flux_Band_{band}"] = column
-    yield f"Unc_Flux_Band: upper errors, of {2 * bands} columns"
+    table.remove_columns([name for number, name in found.items() if number % 2])
+    for band in range(1, len(found) // 2 + 1):
+        table.rename_column(found[2 * band], f"Unc_Flux_Band_{band}")
+    yield f"Unc_Flux_Band: upper errors, of {len(found)} columns"
 
 
 def _endless(table: Table) -> Iterator[str]:
@@ -116,6 +111,6 @@ def _endless(table: Table) -> Iterator[str]:
             yield f"{name}: {endless.sum()} with infinite errors are not known"
 
 
-def _add(table: Table, name: str, values: FloatArray, of: object, unit: object = None) -> None:
+def _add(table: Table, name: str, values: FloatArray, unit: Any) -> None:
     if name not in table.colnames:
-        table[name] = plain_column(values, unit or getattr(of, "unit", None), None, None)
+        table[name] = plain_column(values, unit, None, None)
