@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +19,7 @@ from fermiclass.brought.other_list import place_of
 from fermiclass.brought.published import stranger
 from fermiclass.catalog.classes import CLASS_TREE, UNCERTAIN_CLASSES
 from fermiclass.catalog.origin import digest
-from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.catalog.releases import warn
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
 from fermiclass.io.tables import read_table
@@ -145,11 +144,9 @@ class Candidates:
         with np.errstate(over="ignore"):
             lost = covariance[placed, :2].max(axis=1) > _LARGEST**2
         if lost.any():
-            warnings.warn(
+            warn(
                 f"'{source}': the positions of {lost.sum()} objects have errors above {_LARGEST:g} degrees: these "
-                "objects are not used",
-                CatalogWarning,
-                stacklevel=2,
+                "objects are not used"
             )
             placed = placed[~lost]
         cells = np.round(ra[placed] / _SAME) + 1j * np.round(dec[placed] / _SAME)

@@ -12,7 +12,7 @@ from astropy.table import Table
 
 from fermiclass.brought.column_names import COVARIANCE, ERRORS, NAMES, REFERENCE, VALUES
 from fermiclass.brought.flux_points import band_fluxes
-from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.catalog.releases import warn
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.plain import from_frame, plain_column
 
@@ -100,8 +100,7 @@ def _stacked(rows: list[dict[str, Any]]) -> Table:
             raise CatalogError(f"the units of {name} do not fit each other: {in_one_line(error)}") from error
         table[name] = plain_column(np.array(values), unit, None, None)
     if odd:
-        message = f"columns of another shape for each source are not read: {', '.join(sorted(odd))}"
-        warnings.warn(message, CatalogWarning, stacklevel=4)
+        warn(f"columns of another shape for each source are not read: {', '.join(sorted(odd))}")
     return table
 
 
@@ -173,6 +172,6 @@ def _without_objects(table: Table) -> Table:
         table[name] = table[name][:, 0]
     odd = sorted(name for name in table.colnames if np.ma.getdata(table[name]).dtype.kind not in "biufUSO")
     if odd:
-        warnings.warn(f"columns without numbers or texts are not read: {', '.join(odd)}", CatalogWarning, 4)
+        warn(f"columns without numbers or texts are not read: {', '.join(odd)}")
     table.remove_columns(odd)
     return table

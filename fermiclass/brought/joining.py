@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
-import warnings
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +20,7 @@ from fermiclass.brought.published import stranger
 from fermiclass.brought.sources import CatalogLike, catalog_of
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
-from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.catalog.releases import warn
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError, SelectionError
 from fermiclass.io.plain import plain_column, texts
@@ -118,8 +117,8 @@ def join(
         if plain[name].dtype.kind == "U" and standard != name and plain[_quantity(standard)].dtype.kind in "fiu":
             plain[name] = plain_column(numbers_of(plain[name], name, f"'{source}'"), plain[name].unit, None, None)
     for name in [name for name in names if name[:3] == "ln_" and name[3:] in {*names.values(), *result.colnames}]:
-        text = f"column {name} of '{source}' is not used, as the feature {name} is the logarithm of {name[3:]}"
-        warnings.warn(f"{text}. Rename it", CatalogWarning, stacklevel=2)
+        why = f"the feature {name} is the logarithm of {name[3:]}"
+        warn(f"column {name} of '{source}' is not used, as {why}. Rename it")
         del names[name]
     units = {standard: plain[name].unit for name, standard in names.items()}
     for name, standard in names.items():
@@ -134,7 +133,7 @@ def join(
             where = f"column {name} of '{source}' is in {unit or 'no unit'}, and in an earlier table in {before.unit}"
             if unit and before.unit:
                 raise CatalogError(f"{where}. {_SAME}.")
-            warnings.warn(f"{where}: taken as the same. {_SAME}", CatalogWarning, stacklevel=2)
+            warn(f"{where}: taken as the same. {_SAME}")
         values = np.full(len(catalog), np.nan)
         values[matches.mine] = column[matches.theirs]
         if before is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping
 from itertools import product
 from typing import Any
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from fermiclass.brought.column_names import own_names
 from fermiclass.brought.other_list import PLACE_NAMES, OtherList, numbers_of, place_of
-from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.catalog.releases import warn
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import texts
@@ -150,7 +149,7 @@ def _covariance(
             return covariance, found, f"errors of positions: {', '.join(found)} ({kind})"
     if odd := [name for name in table.colnames if _LIKE_ERRORS.search(name)]:
         text = f"'{source}': the positions are taken as exact, beside {', '.join(odd)}"
-        warnings.warn(f"{text}. Name the column of their error pos_err_arcsec", CatalogWarning, stacklevel=5)
+        warn(f"{text}. Name the column of their error pos_err_arcsec")
     return np.zeros((len(table), 3)), [], "errors of positions: none, they count as exact"
 
 

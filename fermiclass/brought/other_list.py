@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog.plausibility import EXPECTED, PLACES
 from fermiclass.catalog.reading import fill_places, refuse_other_angles
-from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.catalog.releases import warn
 from fermiclass.catalog.source_names import with_hyphens
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io import FloatArray
@@ -146,7 +145,7 @@ class OtherList:
         far = np.sum(by_name & (separation > 1.0))
         if far > max(1, 0.1 * len(mine)):
             text = f"{far} rows of '{self.source}' that match by name are more than a degree from these sources"
-            warnings.warn(f"{text}. Check whether its columns belong together", CatalogWarning, stacklevel=4)
+            warn(f"{text}. Check whether its columns belong together")
         found = np.rec.fromarrays([mine, theirs, separation, by_name], _PAIR)
         return found[np.lexsort((np.nan_to_num(separation), ~by_name))]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.catalog.plausibility import EXPECTED, FEW, count_sources, set_values, that_count
-from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.catalog.releases import warn
 
 #: Pairs of columns: what the first is as the second tells it, least and largest ratio of both, and from which value on
 #: they count. For a photon of Flux1000, all but the faintest sources of 4FGL have 2 to 1000 GeV of Energy_Flux100.
@@ -35,8 +33,8 @@ def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
 
     A column with an implausible median goes as a whole: its unit, or its sign, is in doubt. A single value is
     implausible at ten times the highest usual median, and at half the lowest one (or 1 below it, if it may be
-    negative). A value with an error above the range is not known. So are values of two columns that contradict each other
-    (:data:`_RELATED`). Warns with CatalogWarning for each such column.
+    negative). A value with an error above the range, and values of :data:`_RELATED` columns that contradict each
+    other, are not known. Warns with CatalogWarning for each such column.
     """
     in_doubt = np.zeros(len(table), bool)
     for name in sorted((name for name in table.colnames if name in EXPECTED), key=lambda name: "_UL" in name):
@@ -55,7 +53,7 @@ def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
             rows = odd.reshape(len(table), -1).any(axis=1)
             in_doubt |= rows
             unit = f" {expected.unit}" * bool(expected.unit)
-            _warn(
+            warn(
                 f"{source}: column {name} is implausible for {count_sources(int(rows.sum()))}, such as "
                 f"{values[odd].flat[0]:.3g}{unit}: taken as not known. Check its unit and its sign"
             )
@@ -67,7 +65,7 @@ def take_implausible_as_missing(table: Table, source: str) -> NDArray[np.bool_]:
             odd = ((values < least * should_be) | (values > most * should_be)) & (np.maximum(values, should_be) > start)
         if np.any(odd):
             in_doubt |= odd
-            _warn(
+            warn(
                 f"{source}: {one} and {other} contradict each other for {count_sources(int(odd.sum()))}, such as "
                 f"{values[odd][0]:.3g} and {others[odd][0]:.3g}: both are taken as not known. Check what they are"
             )
@@ -85,8 +83,4 @@ def warn_of_ratios(table: Table, source: str) -> None:
             ratio = ratio[np.isfinite(ratio)]
             if len(ratio) >= _SOME and not low <= (middle := np.median(ratio)) <= high:
                 what = f"the median of {' · '.join(names)} / {of} is {middle:.2g}, expected {low:g} to {high:g}"
-                _warn(f"{source}: columns do not fit each other: {what}. Check which is which")
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, CatalogWarning, stacklevel=5)
+                warn(f"{source}: columns do not fit each other: {what}. Check which is which")

@@ -6,7 +6,6 @@ import hashlib
 import logging
 import os
 import re
-import warnings
 from collections.abc import Collection, Iterable
 from functools import cache
 from importlib.resources import files
@@ -23,11 +22,11 @@ from fermiclass.catalog.origin import digest
 from fermiclass.catalog.plausibility import check_texts, check_values, convert_units, take_marks_as_missing
 from fermiclass.catalog.releases import (
     BAND_EDGES,
-    CatalogWarning,
     Release,
     UnknownReleaseWarning,
     lacks_second_associations,
     recognise,
+    warn,
     warn_of_unknown_facts,
 )
 from fermiclass.catalog.source_names import position_in_name
@@ -128,7 +127,7 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
     join_bands(clean)
     _check_required(clean, release, shown)
     if doubt:
-        warnings.warn(f"{shown} {doubt}", UnknownReleaseWarning, stacklevel=3)
+        warn(f"{shown} {doubt}", UnknownReleaseWarning)
     warn_of_unknown_facts(release)
     for old, new in release.of_power_laws.items():
         if new not in clean.colnames and {old, "SpectrumType"} <= set(clean.colnames):
@@ -247,7 +246,7 @@ def fill_places(table: Table, source: str, right_ascension: Any = None) -> None:
             text = f"{source}: {what} of {such} are more than a degree from RAJ2000 and DEJ2000"
             if np.mean(far) > 0.1:  # no few values
                 raise CatalogError(f"{text}. {remedy}.")
-            warnings.warn(f"{text}: {done}", CatalogWarning, stacklevel=4)
+            warn(f"{text}: {done}")
             known[one] &= ~far
     for frame, other in (("galactic", "icrs"), ("icrs", "galactic")):
         empty = known[other] & ~known[frame]
@@ -301,7 +300,7 @@ def put_back_second_associations(table: Table, release: Release, source: str) ->
     rows = [row for row in np.flatnonzero(bare) if places[row] in lost]
     if release.sources and not any(places):
         text = "no name of a source has its place: second associations that 4FGL-DR4 lost are not put back"
-        warnings.warn(f"{source}: {text}. Give the names of 4FGL", CatalogWarning, stacklevel=4)
+        warn(f"{source}: {text}. Give the names of 4FGL")
     if not rows:
         return
     for k, name in enumerate(_SECOND):

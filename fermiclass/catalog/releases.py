@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -53,6 +54,14 @@ class CatalogWarning(UserWarning):
 
 class UnknownReleaseWarning(CatalogWarning):
     """The release of the catalogue is unknown. It is read as far as its columns allow."""
+
+
+def warn(message: str, kind: type[Warning] = CatalogWarning) -> None:
+    """Warn at the line outside fermiclass that led to it."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals["__name__"].startswith("fermiclass"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, kind, stacklevel=level)
 
 
 #: Facts of a release that other files have, and what is used where they are not known.
@@ -170,7 +179,7 @@ def warn_of_unknown_facts(release: Release) -> None:
     """Warn of a release of whose :data:`FACTS` nothing is known, and say what is used in their place."""
     if release.facts is None:
         used = "; ".join(f"{name}: {instead}" for name, instead in FACTS.items())
-        warnings.warn(f"facts of {release.name} are not known. {used}", CatalogWarning, stacklevel=3)
+        warn(f"facts of {release.name} are not known. {used}")
 
 
 def bins_of(release: str) -> int:
@@ -226,20 +235,16 @@ def warn_of_other_release(trained: str, labelled: Release, columns: Collection[s
     if not found or labelled not in RELEASES:
         return
     if max(found[0].years, labelled.years) > _MUCH_LONGER * min(found[0].years, labelled.years):
-        warnings.warn(
+        warn(
             f"{labelled.name} has {labelled.years} years of data, and {trained}, the training catalogue, "
             f"{found[0].years}: significances grow with time, that of curvature above all, by which pulsars are known. "
             "Of the later classes of 3FGL a model of 4FGL-DR4 has an NLL of 0.48, and one of 3FGL 0.35. Train on "
-            f"{labelled.name}",
-            CatalogWarning,
-            stacklevel=3,
+            f"{labelled.name}"
         )
     for column in sorted({*found[0].priors, *labelled.priors} & set(columns)):
         if found[0].priors.get(column) != labelled.priors.get(column):
-            warnings.warn(
+            warn(
                 f"{labelled.name} fits {column} with {labelled.prior_text(column)}, and {trained}, the training "
                 f"catalogue, with {found[0].prior_text(column)}: the values of faint sources differ for this reason "
-                f"alone. Train on {labelled.name}, or leave {column} out (--features)",
-                CatalogWarning,
-                stacklevel=3,
+                f"alone. Train on {labelled.name}, or leave {column} out (--features)"
             )

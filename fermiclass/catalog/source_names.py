@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-import warnings
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.catalog.releases import RELEASES, CatalogWarning
+from fermiclass.catalog.releases import RELEASES, warn
 from fermiclass.errors import SourceError
 
 #: Columns with other names of a source. A name that the first group has is not looked for in the second.
@@ -81,11 +80,9 @@ def find_source(catalog: _Sources, name: str) -> int:
     if not len(found):
         found = _rows_at(catalog, wanted)
         if len(found) == 1:
-            warnings.warn(
+            warn(
                 f"no source is called '{name}'; this is the only one within {_RADIUS} degrees of the position in the "
-                f"name: {describe_source(catalog, int(found[0]))}",
-                CatalogWarning,
-                stacklevel=2,
+                f"name: {describe_source(catalog, int(found[0]))}"
             )
     if not len(found) and (numbered := re.fullmatch(r"row([1-9]\d*)", wanted)):
         found = np.arange(len(catalog))[int(numbered[1]) - 1 :][:1]
