@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from fermiclass.brought import column_names as own
 from fermiclass.brought.entries import table_of
-from fermiclass.brought.plausibility import take_implausible_as_missing, warn_of_ratios
-from fermiclass.brought.published import in_usual_form
+from fermiclass.brought.published import in_usual_form, take_implausible_as_missing, warn_of_ratios
 from fermiclass.catalog import plausibility, reading
 from fermiclass.catalog.catalog import BY_ROW, Catalog
 from fermiclass.catalog.classes import CLASS_CODES, CLASS_TREE
@@ -55,7 +54,7 @@ def read_sources(
         A file with a table (FITS, VOTable, Parquet, ECSV or CSV), an astropy table, a data frame, a dictionary of
         values or of columns, gammapy's `SkyModel` or catalogue source, or a list of dictionaries and models, which is
         the table of their values. A dictionary may have the key 'model' with a fitted `SkyModel`, and 'flux_points' for
-        :func:`fermiclass.brought.flux_points.band_fluxes`. Names are known in any case, those of fermipy and gammapy
+        :func:`fermiclass.brought.entries.band_fluxes`. Names are known in any case, those of fermipy and gammapy
         too; units are converted.
     columns
         The names in `source` of the catalogue's columns, where they are not known, such as ``{'Flux1000': 'flux'}``.

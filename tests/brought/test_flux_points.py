@@ -8,7 +8,7 @@ import pytest
 from astropy.table import QTable, Table
 
 from fermiclass import extract_features, read_sources
-from fermiclass.brought.flux_points import band_fluxes
+from fermiclass.brought.entries import band_fluxes
 from fermiclass.catalog.releases import BAND_EDGES
 from fermiclass.errors import CatalogError
 
