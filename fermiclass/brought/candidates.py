@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.brought.object_columns import CHI2_95, LAT_NAME, ellipse, object_columns
+from fermiclass.brought.object_columns import CHI2_95, ellipse, object_columns
 from fermiclass.brought.other_list import place_of
 from fermiclass.brought.published import stranger
 from fermiclass.catalog.classes import CLASS_TREE, UNCERTAIN_CLASSES
@@ -25,32 +25,20 @@ from fermiclass.io import FloatArray
 from fermiclass.io.tables import read_table
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 
-if TYPE_CHECKING:
-    from scipy.spatial import KDTree
-
-#: What a table covers: all of a part of the sky, only the error ellipses of sources, or claimed counterparts, which
-#: somebody found in the ellipses.
+#: What a table covers: all of a part of the sky, only error ellipses, or claimed counterparts in the ellipses.
 COVERS = ("all", "ellipses", "claims")
-
 KINDS = tuple(CLASS_TREE)  #: The kinds of sources that may have counterparts in a table.
-
 STATUSES = ("unassociated", *UNCERTAIN_CLASSES)  #: Sources for which counterparts can be sought.
 
 _CHI2_REACH = -2.0 * np.log(0.001)  # of two coordinates, that 99.9 % of the true positions have at most
-
-_NEIGHBOURS = 50  #: Objects from which the density around a source is counted, at least.
-
-#: The mean offset of the neighbours, in units of the distance of the farthest: 0 where they are on all sides, and
-#: 4/(3π) at a straight edge of what the table covers.
-_EDGE = 4.0 / (3.0 * np.pi)
-
+_NEIGHBOURS = 50  # objects from which the density around a source is counted, at least
+_EDGE = 4.0 / (3.0 * np.pi)  # mean offset of neighbours at a straight edge of the table, where the farthest has 1
 #: Objects of one table, and those of two with exact positions, are one if they are closer than this, in degrees.
 _SAME, _SAME_IN_TWO = 0.1 / 3600.0, 5.0 / 3600.0
 _FEW_INSIDE = 3.0  # objects in an ellipse; with fewer many ellipses have none
 _INSIDE = 0.98  # share of objects within the 95 % ellipses, from which on a table has no others
 _EDGE_95 = -np.log(0.05)  # −ln(1 − probability) of a real counterpart is exponential up to this
-#: u below which one of 3000 real counterparts is; objects there, more than which and than a part of all near are no
-#: counterparts.
+#: u below which one of 3000 real counterparts is; more objects there, and than a part of all near, are none.
 _AT_THE_CENTRE, _FEW_CENTRED, _PART_CENTRED = 1e-4, 4, 1e-3
 _MEAN_REAL = 0.5 - (1.0 / _EDGE_95 - 0.05 / 0.95)  # ½ less the mean u of real counterparts
 _TO_TELL_CHANCE = 300  # objects in ellipses
@@ -124,11 +112,8 @@ class Candidates:
 
         Raises CatalogError when there are no positions, they are not of J2000, or an error of a position has no unit.
         """
-        for what, said, known in (
-            ("covers", [covers], (None, *COVERS)),
-            ("kinds", kinds, KINDS),
-            ("statuses", statuses, STATUSES),
-        ):
+        choices = {"covers": ([covers], (None, *COVERS)), "kinds": (kinds, KINDS), "statuses": (statuses, STATUSES)}
+        for what, (said, known) in choices.items():
             if not said or not {*said} <= {*known}:
                 choice = ", ".join(filter(None, known))
                 raise CatalogError(f"{what} of '{source}': '{','.join(map(str, said))}' is unknown: choose {choice}")
@@ -144,26 +129,22 @@ class Candidates:
         with np.errstate(over="ignore"):
             lost = covariance[placed, :2].max(axis=1) > _LARGEST**2
         if lost.any():
-            warn(
-                f"'{source}': the positions of {lost.sum()} objects have errors above {_LARGEST:g} degrees: these "
-                "objects are not used"
-            )
+            what = f"the positions of {lost.sum()} objects have errors above {_LARGEST:g} degrees"
+            warn(f"'{source}': {what}: these objects are not used")
             placed = placed[~lost]
         cells = np.round(ra[placed] / _SAME) + 1j * np.round(dec[placed] / _SAME)
         rows = placed[np.sort(np.unique(cells, return_index=True)[1])]
         notes = [f"'{source}': {len(rows)} objects", *own["notes"], *done]
         if repeated := len(placed) - len(rows):
             notes.append(f"{repeated} rows have the position of an earlier row, and are not used")
-        if covers is None:
-            words = [np.asarray(plain[name]) for name in plain.colnames if plain[name].dtype.kind == "U"]
-            named = max((float(np.mean(np.char.find(each, LAT_NAME) >= 0)) for each in words), default=0.0)
-            covers = "ellipses" if named > 0.99 else "claims" if named > 0.01 else "all"
-        if covers == "all" and len(rows) < _NEIGHBOURS:
+        own |= {"kinds": (*kinds,), "statuses": (*statuses,), "notes": (*notes,)} | (
+            {"covers": covers} if covers else {}
+        )
+        if own["covers"] == "all" and len(rows) < _NEIGHBOURS:
             raise CatalogError(
                 f"'{source}' has {len(rows)} objects: too few to tell how many are there by chance. Give the whole "
                 "table, or say what it covers: ellipses or claims (--counterparts FILE:claims)."
             )
-        own |= {"covers": covers, "kinds": (*kinds,), "statuses": (*statuses,), "notes": (*notes,)}
         return cls(source, digest(plain), **own)._of(rows)
 
     def _of(self, rows: NDArray[Any]) -> Candidates:
@@ -187,7 +168,7 @@ class Candidates:
         return replace(self, categories=names, membership=membership)
 
     @cached_property
-    def _tree(self) -> KDTree:
+    def _tree(self) -> Any:
         from scipy.spatial import KDTree  # no other command needs it
 
         return KDTree(unit_vectors(self.ra, self.dec))
@@ -213,7 +194,7 @@ class Candidates:
         if len(centred) <= max(_FEW_CENTRED, _PART_CENTRED * len(j)):  # as many are there by chance
             centred = centred[:0]
         near = known[i] & (chi2 <= _CHI2_REACH) & ~np.isin(j, centred)
-        i, j, chi2, root = i[near], j[near], chi2[near], root[near]
+        i, j, chi2, root = (x[near] for x in (i, j, chi2, root))
         within = chi2 <= CHI2_95
         inside = np.bincount(i[within], minlength=len(sources))
         areas, parts = self._areas(errors)
@@ -233,8 +214,7 @@ class Candidates:
         f = np.exp(-chi2 / 2.0) / (2.0 * np.pi * root)
         if self.covers == "ellipses" and np.mean(within) > _INSIDE:  # nothing is known outside
             f /= 0.95
-        kept = covered[i]
-        i, j, chi2, f = i[kept], j[kept], chi2[kept], f[kept]
+        i, j, chi2, f = (x[covered[i]] for x in (i, j, chi2, f))
         excess = (f / density[i])[:, None] * self.membership[j] / np.where(share > 0, share, 1.0)
         return Surroundings(i, j, chi2 / CHI2_95, excess, covered, np.where(covered, density * area, 0.0), len(centred))
 
@@ -300,7 +280,7 @@ class Candidates:
         and i, j the pairs inside.
         """
         tree = self._tree
-        distance, nearest = tree.query(here, k=list(range(1, min(_NEIGHBOURS, tree.n) + 1)))
+        distance, nearest = tree.query(here, k=range(1, min(_NEIGHBOURS, tree.n) + 1))
         offset = np.linalg.norm(tree.data[nearest].mean(axis=1) - here, axis=1)
         radius = np.maximum(distance[:, -1], chord(np.minimum(3.0 * size, 90.0))) * (1.0 + 1e-9)
         here_too = np.linalg.norm(here[i] - tree.data[j], axis=1) <= radius[i]  # one with a large error may be far
@@ -323,7 +303,6 @@ class Candidates:
         ends = max(x[0] - 2.0 / density[0], 0.0), min(x[-1] + 2.0 / density[-1], 1.0)
         places = np.concatenate([ends[:1], (low + high) / 2.0, ends[1:]])
         density = np.concatenate([density[:1], density, density[-1:]])
-
         middle = here @ _GALACTIC_POLE
         r = 2.0 * np.arcsin(np.minimum(radius / 2.0, 1.0))
         steps = np.linspace(-1.0, 1.0, _STEPS_OF_LATITUDE)

@@ -20,7 +20,7 @@ from fermiclass.io import FloatArray
 from fermiclass.io.plain import texts
 
 CHI2_95 = -2.0 * np.log(0.05)  #: χ² of two coordinates that 95 % of the true positions have at most.
-LAT_NAME = "FGL J"  #: A part of the name of a LAT source.
+_LAT_NAME = "FGL J"  # a part of the name of a LAT source
 
 _SIGMA, _63, _68, _90, _95 = 0.0, 1.0 - np.exp(-1.0), 0.68, 0.9, 0.95
 #: Errors of positions: what part of the true positions they hold, 0 for 1 σ along each axis; their unit, where all who
@@ -50,16 +50,14 @@ _MOST_NAMED, _MOST_OF_LAT = 8, 0.9  # names, and the share of LAT sources from w
 
 
 def object_columns(table: Table, source: str) -> dict[str, Any]:
-    """Return the fields of `Candidates` that the columns of a plain table tell, known by their names, (M,) each.
+    """Return the fields of `Candidates` that the columns of a plain table tell, known by their names.
 
-    `source` is the table's name for messages. Raises CatalogError as :class:`OtherList` does, or when an error of a
-    position has no unit or is no angle.
+    Raises CatalogError as :class:`OtherList` does, or when an error of a position has no unit or is no angle.
     """
     words = {name: texts(table[name]) for name in table.colnames if table[name].dtype.kind == "U"}
-    counts = {name: (np.sum(np.char.find(each, LAT_NAME) >= 0), np.sum(each != "")) for name, each in words.items()}
+    counts = {name: (np.sum(np.char.find(each, _LAT_NAME) >= 0), np.sum(each != "")) for name, each in words.items()}
     of_lat = [name for name, (of_them, number) in counts.items() if of_them > _MOST_OF_LAT * number]
     listed = OtherList.of(table, source, name=_own_name(table, words, of_lat))
-    there = {name.lower(): name for name in reversed(table.colnames)}
     taken = dict(listed.columns)
     names, notes = listed.names, []
     if taken.get("name") in of_lat:
@@ -68,12 +66,14 @@ def object_columns(table: Table, source: str) -> dict[str, Any]:
     notes.append(f"names: {taken.get('name', 'none')}")
     notes += [f"LAT sources: {', '.join(of_lat)}"] if of_lat else []
     place = [taken[name] for name in PLACE_NAMES if name in taken][:2]
-    covariance, errors, note = _covariance(table, there, listed.dec, source)
+    covariance, errors, note = _covariance(table, listed.dec, source)
     notes += [f"positions: {', '.join(place)}", note]
     own = {own.lower(): name for name, own in reversed(own_names(table.colnames).items())}
     used = [*of_lat, *place, *([taken["name"]] if "name" in taken else []), *errors]
     fields: dict[str, Any] = {"names": names, "ra": listed.ra, "dec": listed.dec, "covariance": covariance}
     fields |= {"categories": ("",), "membership": np.ones((len(table), 1))}
+    named = max((int(of_them) for of_them, _ in counts.values()), default=0) / max(len(table), 1)
+    fields["covers"] = "ellipses" if named > 0.99 else "claims" if named > 0.01 else "all"
     if "category" in own:
         found = np.unique(each := texts(table[own["category"]]))
         fields |= {"categories": tuple(found.tolist()), "membership": (each[:, None] == found).astype(float)}
@@ -102,10 +102,7 @@ def object_columns(table: Table, source: str) -> dict[str, Any]:
 
 
 def ellipse(major: FloatArray, minor: FloatArray, angle: FloatArray) -> FloatArray:
-    """Return the covariance of a position from its 95 % error ellipse, ``(n, 3)``: east-east, north-north, east-north.
-
-    The position angle is that of the major axis, in degrees from north to east.
-    """
+    """Return the covariance of a 95 % error ellipse, ``(n, 3)``: east-east, north-north, east-north."""
     a, b, theta = major**2 / CHI2_95, minor**2 / CHI2_95, np.radians(angle)
     sin2, cos2 = np.sin(theta) ** 2, np.cos(theta) ** 2
     return np.stack([a * sin2 + b * cos2, a * cos2 + b * sin2, (a - b) * np.sin(theta) * np.cos(theta)], axis=1)
@@ -123,15 +120,14 @@ def _own_name(table: Table, words: Mapping[str, NDArray[np.str_]], of_lat: list[
 def _searched(words: Mapping[str, NDArray[np.str_]], empty: NDArray[np.bool_]) -> tuple[frozenset[str], int]:
     """Return the LAT sources that a table names, and how many without an object; none if there is an object for all."""
     for each in words.values():
-        if vain := int(np.sum(np.char.find(each[empty], LAT_NAME) >= 0)):
-            return frozenset(place_of(word) for word in each.tolist() if LAT_NAME in word), vain
+        if vain := int(np.sum(np.char.find(each[empty], _LAT_NAME) >= 0)):
+            return frozenset(place_of(word) for word in each.tolist() if _LAT_NAME in word), vain
     return frozenset(), 0
 
 
-def _covariance(
-    table: Table, there: Mapping[str, str], dec: FloatArray, source: str
-) -> tuple[FloatArray, list[str], str]:
+def _covariance(table: Table, dec: FloatArray, source: str) -> tuple[FloatArray, list[str], str]:
     """Return the covariance of each position, ``(n, 3)`` deg², the columns that tell it, and a sentence on them."""
+    there = {name.lower(): name for name in reversed(table.colnames)}
     for part, unit, names in _ERRORS:
         for usual, ending in product(map(str.split, names.split(",")), ("", *_IN_NAME)):
             found = [there[f"{name}{ending}"] for name in usual if f"{name}{ending}" in there]
@@ -139,14 +135,15 @@ def _covariance(
                 continue
             known = [unit, unit, "deg"] if len(found) == 3 else [unit] * len(found)
             axes = [_in_degrees(table, *each, source, dec) for each in zip(found, known, strict=True)]
-            sigmas = np.sqrt(-2.0 * np.log(1.0 - part)) if part else 1.0
-            east, north = (axes[k] / sigmas for k in (0, min(1, len(axes) - 1)))
-            covariance = np.stack([east**2, north**2, np.zeros(len(table))], axis=1)
-            if len(found) == 3:
-                covariance = ellipse(np.sqrt(CHI2_95) * east, np.sqrt(CHI2_95) * north, axes[2])
+            to_95 = np.sqrt(CHI2_95 / (-2.0 * np.log(1.0 - part) if part else 1.0))
+            major, minor, angle = axes if len(axes) == 3 else (axes[-1], axes[0], np.zeros(len(table)))
             kind = f"{100 * part:.0f} % radii" if part else "1 σ"
             kind += "" if table[found[0]].unit is not None or not unit else f", taken as {unit}"
-            return covariance, found, f"errors of positions: {', '.join(found)} ({kind})"
+            return (
+                ellipse(to_95 * major, to_95 * minor, angle),
+                found,
+                f"errors of positions: {', '.join(found)} ({kind})",
+            )
     if odd := [name for name in table.colnames if _LIKE_ERRORS.search(name)]:
         text = f"'{source}': the positions are taken as exact, beside {', '.join(odd)}"
         warn(f"{text}. Name the column of their error pos_err_arcsec")
@@ -157,9 +154,8 @@ def _in_degrees(table: Table, name: str, usual: str, source: str, dec: FloatArra
     """Return a column of angles in degrees, 0 where there is none; an error of RA may be in seconds of time."""
     unit = table[name].unit or usual or _IN_NAME.get(f"_{name.lower().rpartition('_')[2]}")
     if unit is None:
-        raise CatalogError(
-            f"the column {name} of '{source}' has no unit. Name it {name}_arcsec or {name}_deg, or give it a unit."
-        )
+        remedy = f"Name it {name}_arcsec or {name}_deg, or give it a unit"
+        raise CatalogError(f"the column {name} of '{source}' has no unit. {remedy}.")
     try:
         if u.Unit(unit).physical_type == "time" and name.lower().startswith("e_ra"):
             factor = (15.0 * u.Unit(unit).to("s") / 3600.0) * np.cos(np.radians(dec))
@@ -171,6 +167,5 @@ def _in_degrees(table: Table, name: str, usual: str, source: str, dec: FloatArra
             raise ValueError(f"their median is {np.median(values):g} degrees")
         return values
     except (ValueError, TypeError) as error:
-        raise CatalogError(
-            f"the column {name} of '{source}' holds no angles of errors ({error}). Correct it, or name it otherwise."
-        ) from error
+        what = f"the column {name} of '{source}' holds no angles of errors ({error})"
+        raise CatalogError(f"{what}. Correct it, or name it otherwise.") from error
