@@ -16,17 +16,14 @@ from fermiclass.io import FloatArray
 
 
 class Expected(NamedTuple):
-    """The unit of a column, the range of the median of any sample of sources, and the far wider one of possible values.
-
-    `positive` says whether only positive values are usable.
-    """
+    """The unit of a column, the range of the median of any sample of sources, and the one of possible values."""
 
     unit: str
     low: float
     high: float
     least: float
     most: float
-    positive: bool = True
+    positive: bool = True  #: Whether only positive values are usable.
 
 
 #: Expected values by column. The medians of 4FGL lie in the middle of their ranges, in orders of magnitude.
@@ -81,9 +78,8 @@ _MOST_NAMED = 5
 def convert_units(table: Table, source: str) -> None:
     """Convert columns in other units to the units of the catalogue, in place.
 
-    Raises CatalogError when a column does not hold numbers, or has the unit of another quantity.
-
-    Warns with CatalogWarning when a column is converted, or its unit is unknown.
+    Warns when a column is converted, or its unit is unknown. Raises CatalogError when a column does not hold numbers,
+    or has the unit of another quantity.
     """
     for name in (name for name in EXPECTED if name in table.colnames):
         if table[name].dtype.kind not in "fiub":
@@ -118,8 +114,7 @@ def take_marks_as_missing(table: Table, source: str, *, zeros: bool = True) -> N
     Between the other values of its column such a number is a value. It is missing where it is impossible; where it is
     far larger than all others, or negative and they are not; and where it is beyond them and the most frequent one. In
     a known column, a possible number that is there once is a value. With `zeros`, an impossible 0 is missing, too.
-
-    Warns with CatalogWarning for each such column.
+    Warns for each such column.
     """
     numeric = [name for name in table.colnames if table[name].dtype.kind in "fiu"]
     for name in sorted(numeric, key=lambda name: "_UL" in name):
@@ -170,11 +165,10 @@ def _is_mark(mark: float, name: str, values: FloatArray) -> bool:
 
 
 def check_values(table: Table, source: str) -> None:
-    """Take impossible values as missing, in place, and warn of implausible ones. Longitudes become 0 to 360 degrees.
+    """Take impossible values as missing, in place, with a warning. Longitudes become 0 to 360 degrees.
 
-    Warns with CatalogWarning when most values of a column are unusable, when all are the same, or when their median is
-    outside the expected range: then its unit is in doubt, and its values stay; and when single values are impossible.
-    Angles have a range in any unit, and impossible ones never stay.
+    Also warns when most values of a column are unusable, when all are the same, or when their median is outside the
+    expected range: then its unit is in doubt, and its values stay, but for impossible angles.
     """
     for name in (name for name in table.colnames if name in EXPECTED):
         values, expected = np.asarray(table[name], np.float64), EXPECTED[name]

@@ -6,7 +6,7 @@ import re
 import sys
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 _OF_LOG_PARABOLA = ("LP_Index", "Unc_LP_Index", "LP_beta", "Unc_LP_beta")
@@ -157,17 +157,7 @@ _MUCH_LONGER = 1.5  # ratio of the years of two releases from which labels suffe
 
 # Releases since DR3 have the same soft Galactic bit, which earlier ones never set, and the last two the same priors.
 _NEWEST = next(release for release in RELEASES if release.name == "4FGL-DR4")
-_UNKNOWN = replace(
-    _NEWEST,
-    name="unknown",
-    catalogue="",
-    versions=(0, 0),
-    years=0,
-    sources=0,
-    reference="",
-    renamed=_ONE_CLASS_COLUMN,
-    facts=(),
-)
+_UNKNOWN = _with_priors("unknown", "", (0, 0), 0, 0, "", _NEWEST.bins, _ONE_CLASS_COLUMN, facts=())
 
 
 def lacks_second_associations(release: Release) -> bool:
@@ -188,10 +178,9 @@ def bins_of(release: str) -> int:
 
 
 def recognise(header: Mapping[str, object], columns: Collection[str], num_sources: int) -> tuple[Release, str]:
-    """Find the release of a table from its header, or from its number of sources if it has no CDS-NAME.
+    """Return the release of a table by its header, or number of sources, and what is in doubt, '' for a known one.
 
-    Return it, and what is in doubt, '' for a known release. A later version of a release is this release; an unknown
-    one is named 'unknown' and has the meaning of 4FGL-DR4.
+    A later version of a release is this release; an unknown one is named 'unknown' and has the meaning of 4FGL-DR4.
     """
     catalogue = str(header.get("CDS-NAME", "")).strip()
     version = str(header.get("VERSION", "")).strip().lower().lstrip("v")
@@ -208,29 +197,22 @@ def recognise(header: Mapping[str, object], columns: Collection[str], num_source
     if not catalogue and "DataRelease" in columns:
         about += ", a release after 4FGL-DR1"  # which has no column DataRelease
     number = re.match(r"\d+", version)
-    began = [
-        release
-        for release in RELEASES
-        if catalogue == release.name
-        or (catalogue == release.catalogue and number and release.versions[0] <= int(number[0]))
-    ]
-    later = began[-1] if began else _UNKNOWN
+    later = _UNKNOWN
+    for release in RELEASES:
+        begun = catalogue == release.catalogue and number and release.versions[0] <= int(number[0])
+        if begun or catalogue == release.name:
+            later = release
     if later.sources and num_sources > _LATER_SLACK * later.sources:
         later = _UNKNOWN
     if later is _UNKNOWN:
-        means = (
-            f"it is read as far as its columns allow, with the meaning of columns, Flags and priors in {_NEWEST.name}"
-        )
+        means = f"read as far as its columns allow, with the meaning of columns, Flags and priors in {_NEWEST.name}"
     else:
-        means = f"it is taken for another version of {later.name}, with the same meaning of columns, Flags and priors"
-    return later, f"is not of a known release ({about}): {means}"
+        means = f"taken for another version of {later.name}, with the same meaning of columns, Flags and priors"
+    return later, f"is not of a known release ({about}): it is {means}"
 
 
 def warn_of_other_release(trained: str, labelled: Release, columns: Collection[str]) -> None:
-    """Warn when training and labelled release have other exposures, or were fitted with other priors of a column.
-
-    The values and error bars of the labelled sources then mean different things. Unknown releases are not compared.
-    """
+    """Warn when training and labelled release, if known, have other exposures, or were fitted with other priors."""
     found = [release for release in RELEASES if release.name == trained]
     if not found or labelled not in RELEASES:
         return
