@@ -55,14 +55,6 @@ def test_any_compression(dr4, plain_bytes, tmp_path, ending, compress):
     assert_same(read_catalog(str(path)), dr4)
 
 
-def test_from_open_files(dr4, plain_bytes, tmp_path):
-    path = tmp_path / "catalog.fits"
-    path.write_bytes(plain_bytes)
-    with fits.open(path) as hdus:
-        assert_same(read_catalog(hdus), dr4)
-        assert_same(read_catalog(hdus[1]), dr4)
-
-
 def test_from_tables(dr4):
     for kind in (Table, QTable):
         with_bytes = kind.read(slim_path("4FGL-DR4"), hdu=1)
