@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import astropy.units as u
@@ -29,7 +28,6 @@ _EDGES = BAND_EDGES[8]
 _COVERED = 0.9
 #: ... and if this share of the flux of such points lies in the band, on average. Else the model would tell the flux.
 _INSIDE = 2 / 3
-_SAME = 1e-6  # edges that are closer than this, relative to their energy, are the same
 
 
 def table_of(source: Any) -> Table:
@@ -129,7 +127,7 @@ def _as_row(source: Any) -> dict[str, Any]:
     fitted = _row_of_model(model) if hasattr(getattr(model, "spectral_model", model), "integral_error") else {}
     empty = isinstance(points, Mapping) and not points  # as fermipy has it before it fits
     if not (points is None or isinstance(points, str) or empty):
-        fitted |= dict(zip(("Flux_Band", "Unc_Flux_Band"), band_fluxes(points, model), strict=True))
+        fitted |= dict(zip(("Flux_Band", "Unc_Flux_Band"), band_fluxes(points), strict=True))
     return fitted | values
 
 
@@ -186,10 +184,10 @@ def _without_objects(table: Table) -> Table:
     return table
 
 
-def band_fluxes(points: Any, model: Any = None) -> tuple[u.Quantity, u.Quantity]:
+def band_fluxes(points: Any) -> tuple[u.Quantity, u.Quantity]:
     """Return the photon fluxes in the bands of 4FGL-DR4, ``(8,)``, and their errors as in Unc_Flux_Band, ``(8, 2)``.
 
-    With the flux s_i that the fitted spectrum has in the range of point i, S_j in band j, and s_ij in both,
+    With the flux s_i that a power law of index 2 has in the range of point i, S_j in band j, and s_ij in both,
 
         F_j = Σ_i F_i (s_ij / s_i) / Σ_i (s_ij / S_j)
 
@@ -199,24 +197,18 @@ def band_fluxes(points: Any, model: Any = None) -> tuple[u.Quantity, u.Quantity]
     or covered by points that lie mostly in another band, is NaN.
 
     `points` are gammapy's `FluxPoints`, or a table or dictionary of gammapy or fermipy with fluxes, e_min and e_max (in
-    MeV, if there is no unit). `model`, by default theirs, is a model of gammapy that divides points between bands; or
-    else a power law of index 2 does. Raises CatalogError when a column is missing or has another unit, or when no two
+    MeV, if there is no unit). Raises CatalogError when a column is missing or has another unit, or when no two
     neighbouring bands are known, so that the points tell no hardness ratio.
     """
-    spectrum = getattr(model, "spectral_model", model) or getattr(points, "reference_spectral_model", None)
     table = _as_fluxes(points)
     low, high = (_numbers(table, "MeV", name) for name in ("e_min", "e_max"))
-    flux, lower, upper = _values_and_errors(table)
-    usable = np.isfinite(flux + lower + upper) & (low > 0.0) & (high > low)
-    flux, lower, upper = flux[usable], lower[usable], upper[usable]
-
-    expected = _integral(spectrum)
-    ranges = list(zip(low[usable].tolist(), high[usable].tolist(), strict=True))
-    bands = list(pairwise(_EDGES))
-    whole = np.array([expected(*edges) for edges in ranges])
-    shared = np.array([[expected(max(a, c), min(b, d)) for c, d in ranges] for a, b in bands]).reshape(len(bands), -1)
+    values = _values_and_errors(table)
+    usable = np.isfinite(sum(values)) & (low > 0.0) & (high > low)
+    low, high, flux, lower, upper = (each[usable] for each in (low, high, *values))
+    bottom, top = np.array(_EDGES)[:-1, None], np.array(_EDGES)[1:, None]
+    shared = np.maximum(1.0 / np.maximum(low, bottom) - 1.0 / np.minimum(high, top), 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        share, covered = shared / whole, shared.sum(axis=1) / np.array([expected(*band) for band in bands])
+        share, covered = shared / (1.0 / low - 1.0 / high), shared.sum(axis=1) / (1.0 / bottom - 1.0 / top)[:, 0]
         inside = np.sum(shared * share, axis=1) / shared.sum(axis=1)
         scale = np.where((covered >= _COVERED) & (inside >= _INSIDE), 1.0 / covered, np.nan)
         errors = np.stack([-np.sqrt(share**2 @ lower**2), np.sqrt(share**2 @ upper**2)], axis=1)
@@ -277,16 +269,3 @@ def _numbers(table: Table, unit: str, *names: str) -> FloatArray:
         if found.is_equivalent(unit):
             return np.asarray(np.ma.filled(np.ma.asarray(table[name], float), np.nan) * found.to(unit))
     raise CatalogError(f"flux points: column {name} is in {given}, expected {unit or 'no unit'}.")
-
-
-def _integral(spectrum: Any) -> Callable[[float, float], float]:
-    """Return the integral of a spectrum between two energies in MeV, 0 if there is nothing between them."""
-
-    def integral(low: float, high: float) -> float:
-        if high < low * (1.0 + _SAME):
-            return 0.0
-        if spectrum is None:
-            return 1.0 / low - 1.0 / high
-        return float(spectrum.integral(low * u.MeV, high * u.MeV).to_value("cm-2 s-1"))
-
-    return integral
