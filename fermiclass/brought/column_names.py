@@ -163,7 +163,7 @@ def find_columns(given: Table, said: Mapping[str, str], shown: str) -> dict[str,
             continue
         found[name] = original
         for of_it, forms in ((f"Unc_{name}", _ERROR_NAMES), (_limit_of(name), _LIMIT_NAMES)):
-            if (column := _first(forms, original, there)) and column not in found.values():
+            if (column := error_of(original, there, forms)) and column not in found.values():
                 found.setdefault(of_it, column)
     given_index = {unc: found.pop(f"{unc}{INDEX}") for unc in ("", "Unc_") if f"{unc}{INDEX}" in found}
     curved = "LP_beta" in found and "LP_Index" not in found
@@ -196,12 +196,8 @@ def idle(sides: Iterable[str], used: Collection[str]) -> list[str]:
     return [side for side, quantity in of.items() if quantity in RAW_COLUMNS and quantity not in needed]
 
 
-def error_of(name: str, there: Mapping[str, str]) -> str | None:
-    """Return the column with the error of a column, of those that are `there`, by their names in small letters."""
-    return _first(_ERROR_NAMES, name, there)
-
-
-def _first(forms: Iterable[str], name: str, there: Mapping[str, str]) -> str | None:
+def error_of(name: str, there: Mapping[str, str], forms: Iterable[str] = _ERROR_NAMES) -> str | None:
+    """Return the column with the error, or limit, of a column, of those `there`, by their names in small letters."""
     return next((there[each] for each in _spellings(forms, name) if each in there), None)
 
 
@@ -232,7 +228,7 @@ def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[s
         return is_energy or (fitted and within(EXPECTED[name].least, EXPECTED[name].most) and not years)
     if column.unit not in (None, u.dimensionless_unscaled):
         return False
-    if _first(_ERROR_NAMES, column.name, there):
+    if error_of(column.name, there):
         return not values.size or bool(np.median(values) <= _INDICES[1])  # a wrong sign is told
     return within(*_INDICES) and not (whole and (column.dtype.kind in "biu" or np.ptp(values) > 0))
 

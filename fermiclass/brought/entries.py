@@ -49,11 +49,8 @@ def _as_table(source: Any) -> Table | None:
     """Return tables, frames and dictionaries of columns as a table, None for other objects."""
     if isinstance(source, Table):
         return source
-    if hasattr(source, "to_dict") and hasattr(source, "columns"):
-        if isinstance(source.columns, list):  # a frame of polars
-            return Table(source.to_dict(as_series=False))
-        repeated = sorted(set(map(str, source.columns[source.columns.duplicated()])))
-        if repeated:
+    if hasattr(source, "set_axis") and hasattr(source, "columns"):
+        if repeated := sorted(set(map(str, source.columns[source.columns.duplicated()]))):
             raise CatalogError(f"columns are there more than once: {', '.join(repeated)}. Rename them.")
         return from_frame(source)
     if isinstance(source, Mapping) and any(_is_list(x) and str(name).lower() in _OF_ONE for name, x in source.items()):
@@ -119,7 +116,7 @@ def _as_row(source: Any) -> dict[str, Any]:
     if not isinstance(row, Mapping) or all(isinstance(x, Mapping) for x in row.values()):
         raise CatalogError(
             f"a source is a {type(source).__name__}{' of dictionaries' * isinstance(row, Mapping)}, expected a file, a "
-            "table, a frame, a dictionary of values or columns, a list of such dictionaries, or a model of gammapy."
+            "table, a pandas frame, a dictionary of values or columns, a list of such dictionaries, or a gammapy model."
         )
     model, points = row.get("model"), row.get("flux_points", row.get("sed"))
     values = {str(name): value for name, value in row.items() if not isinstance(value, Mapping)}

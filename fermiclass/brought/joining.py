@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from astropy.table import Table
@@ -29,7 +29,6 @@ from fermiclass.io.target_lists import ELLIPSE, PLACE, angles, read_list
 
 _LOG = logging.getLogger(__name__)
 _MOST_SHOWN = 5
-_SAME = "Give both the same unit"
 JOINED = "joined"  #: Metadata of columns that a table has brought.
 
 #: Error ellipses within which a position may be that of a source. They have 97 % of the pulsars of the third LAT pulsar
@@ -39,19 +38,11 @@ REACH = 1.5
 _NAME_COLUMNS = ("Source_Name", *EARLIER, "ASSOC1")
 
 
-class Matches(NamedTuple):
-    """Rows of a catalogue and of another table that are one source, ``(n,)``, and sentences on the matches."""
+def match(catalog: Catalog, other: OtherList, *, says: NDArray[Any], needed: bool = True) -> tuple[Any, Any, list[str]]:
+    """Return rows of a catalogue and of a table that are one source, ``(n,)``, and sentences on them.
 
-    mine: NDArray[np.intp]
-    theirs: NDArray[np.intp]
-    notes: tuple[str, ...]
-
-
-def match(catalog: Catalog, other: OtherList, *, says: NDArray[Any], needed: bool = True) -> Matches:
-    """Match a table with a catalogue: :meth:`OtherList.pairs` of which neither has another partner.
-
-    Of rows of one source that say the same, ``(N,)``, only the first counts. Raises CatalogError when nothing matches,
-    unless `needed` is False.
+    They are those of :meth:`OtherList.pairs` of which neither has another partner. Of rows of one source that say the
+    same, ``(N,)``, only the first counts. Raises CatalogError when nothing matches, unless `needed` is False.
     """
     at = (catalog.column(name) for name in (*PLACE, *ELLIPSE))
     pairs = other.pairs(catalog.names, *at, earlier=names_of(catalog.table))
@@ -78,7 +69,7 @@ def match(catalog: Catalog, other: OtherList, *, says: NDArray[Any], needed: boo
         shown = ", ".join(str(other.names[j] or f"row {j + 1}") for j in ambiguous[:_MOST_SHOWN])
         more = ", ..." if len(ambiguous) > _MOST_SHOWN else ""
         notes.append(f"{len(ambiguous)} rows match several sources, or share one, and are not used: {shown}{more}")
-    return Matches(mine, theirs, tuple(notes))
+    return mine, theirs, notes
 
 
 def join(
@@ -93,8 +84,8 @@ def join(
     ----------
     table
         A table with names or positions, or its file. The error of a column X is its column Unc_X, X_err or X_error; it
-        becomes Unc_X. Columns that the catalogue has are not taken. Those of an earlier table are filled where they are
-        empty.
+        becomes Unc_X. Columns that the catalogue has are not taken. Those of an earlier table are filled where they,
+        their error and limit are empty.
     source
         Name of the table in messages.
     needed
@@ -108,10 +99,9 @@ def join(
     """
     catalog, table, source = catalog_of(catalog), *_named(table, source)
     plain, forms = stranger(table, f"'{source}'")
-    matches = match(catalog, OtherList.of(plain, source), says=plain.as_array(), needed=needed)
-    result = catalog.table.copy()
-    brought, columns = [], {}
-    clash: dict[str, NDArray[np.bool_]] = {}
+    mine, theirs, told = match(catalog, OtherList.of(plain, source), says=plain.as_array(), needed=needed)
+    result, brought = catalog.table.copy(), []
+    earlier = [name for name in result.colnames if JOINED in result[name].meta]
     names = own_names(plain.colnames)
     for name, standard in names.items():  # an error that is left out would be taken for none
         if plain[name].dtype.kind == "U" and standard != name and plain[_quantity(standard)].dtype.kind in "fiu":
@@ -122,37 +112,30 @@ def join(
         del names[name]
     units = {standard: plain[name].unit for name, standard in names.items()}
     for name, standard in names.items():
-        column, before = plain[name], result[standard] if standard in result.colnames else None
-        if column.dtype.kind not in "fiu" or column.ndim != 1 or (before is not None and JOINED not in before.meta):
+        column, of = plain[name], _quantity(standard)
+        if column.dtype.kind not in "fiu" or column.ndim != 1 or {standard} & {*result.colnames} - {*earlier}:
             continue
-        of = units.get(_quantity(standard))
-        unit = column.unit or of
-        if of and unit != of:
-            raise CatalogError(f"column {name} of '{source}' is in {unit}, and {_quantity(standard)} in {of}. {_SAME}.")
-        if before is not None and unit != before.unit:
-            where = f"column {name} of '{source}' is in {unit or 'no unit'}, and in an earlier table in {before.unit}"
-            if unit and before.unit:
-                raise CatalogError(f"{where}. {_SAME}.")
-            warn(f"{where}: taken as the same. {_SAME}")
+        unit = column.unit or units.get(of)
+        before = plain_column(np.full(len(catalog), np.nan), unit, column.description, column.meta.get("ucd"))
+        before = result[standard] if standard in earlier else before
+        for what, other in ((of, units.get(of)), ("that of an earlier table", before.unit)):
+            if unit and other and unit != other:
+                raise CatalogError(
+                    f"column {name} of '{source}' is in {unit}, and {what} in {other}. Give both the same unit."
+                )
         values = np.full(len(catalog), np.nan)
-        values[matches.mine] = column[matches.theirs]
-        if before is None:
-            before = plain_column(np.full_like(values, np.nan), unit, column.description, column.meta.get("ucd"))
-        columns[standard] = before, values
-        differs = np.asarray(np.abs(values - before) > 1e-6 * np.abs(before))
-        clash[_quantity(standard)] = clash.get(_quantity(standard), False) | differs
-    for standard, (before, values) in columns.items():  # no value of one table with the error of another
-        filled = np.isnan(before) & np.isfinite(values) & ~clash[_quantity(standard)]
-        brought.append(f"{standard} ({np.sum(filled)} more values)" if JOINED in before.meta else standard)
+        values[mine] = column[theirs]
+        for each in (each for each in earlier if of in units and _quantity(each) == of):
+            values[np.isfinite(catalog.table[each])] = np.nan  # no value of one table with the error of another
+        filled = np.isnan(before) & np.isfinite(values)
+        brought.append(f"{standard} ({filled.sum()} more values)" if standard in earlier else standard)
         result[standard] = before.copy()
         result[standard][filled] = values[filled]
         result[standard].meta[JOINED] = True
     if needed and not brought:
         raise CatalogError(f"'{source}' has no column of numbers that {catalog.source} lacks.")
-    notes = (*catalog.notes, *matches.notes, f"columns of '{source}': {', '.join(brought) or 'none'}")
-    differ = [f"{what} of {rows.sum()} sources" for what, rows in clash.items() if np.any(rows)]
+    notes = (*catalog.notes, *told, f"columns of '{source}': {', '.join(brought) or 'none'}")
     notes += tuple(f"'{source}': {form}" for form in forms)
-    notes += (f"'{source}' differs from an earlier table, whose values stay: {', '.join(differ)}",) * bool(differ)
     was = Brought("join", source, digest(plain))
     return dataclasses.replace(catalog, table=result, notes=notes, brought=(*catalog.brought, was))
 
@@ -198,13 +181,13 @@ def relabel(
         raise CatalogError(f"'{source}' has weights that are not in (0, 1]. Correct them, or leave the rows out.")
     words = texts(plain[column])
     says = np.array([f"{word}@{weight}" for word, weight in zip(words.tolist(), weights, strict=True)])
-    matches = match(catalog, OtherList.of(plain, source, class_column=column), says=says, needed=needed)
+    mine, theirs, told = match(catalog, OtherList.of(plain, source, class_column=column), says=says, needed=needed)
     own = np.full(len(catalog), "") if catalog.own_labels is None else catalog.own_labels
     own_weights = np.ones(len(catalog)) if catalog.own_weights is None else catalog.own_weights.copy()
-    said, own = words[matches.theirs], own.astype(np.result_type(own, words))
-    own[matches.mine], own_weights[matches.mine] = said, np.where(said == "", 1.0, weights[matches.theirs])
+    said, own = words[theirs], own.astype(np.result_type(own, words))
+    own[mine], own_weights[mine] = said, np.where(said == "", 1.0, weights[theirs])
     counts = ", ".join(f"{word or '(none)'} {n}" for word, n in sorted(Counter(said.tolist()).items()))
-    notes = (*catalog.notes, *matches.notes, f"labels of '{source}': {counts or 'none'}")
+    notes = (*catalog.notes, *told, f"labels of '{source}': {counts or 'none'}")
     brought = (*catalog.brought, Brought("labels", source, digest(plain)))
     return dataclasses.replace(catalog, own_labels=own, own_weights=own_weights, notes=notes, brought=brought)
 

@@ -1,4 +1,4 @@
-"""Columns of a table of objects that may be counterparts: names, errors of positions, categories and fluxes."""
+"""Tables of objects that may be counterparts: from a service, and their names, errors of positions, and fluxes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 from astropy import units as u
-from astropy.table import Table
+from astropy.table import Table, vstack
 from numpy.typing import NDArray
 
 from fermiclass.brought.column_names import own_names
 from fermiclass.brought.other_list import PLACE_NAMES, OtherList, numbers_of, place_of
 from fermiclass.catalog.releases import warn
-from fermiclass.errors import CatalogError
+from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io import FloatArray
 from fermiclass.io.plain import texts
 
@@ -47,6 +47,48 @@ _NAMES = ("name", "iauname", "2sxps", "counterpart", "assoc", "object", "source"
 _FLUXES = ("flux", "fluxb", "total_flux", "ml_flux_1", "fint")  # 2SXPS, VLASS, eRASS
 _WITH_FLUX = 30  # objects with a flux, at least, for categories by flux
 _MOST_NAMED, _MOST_OF_LAT = 8, 0.9  # names, and the share of LAT sources from which on a column names them
+
+
+VIZIER = "https://tapvizier.cds.unistra.fr/TAPVizieR/tap"
+
+_QUERY = """SELECT mine.Source_Name, theirs.* FROM "{table}" AS theirs JOIN TAP_UPLOAD.mine AS mine
+ON 1 = CONTAINS(POINT('ICRS', theirs."{ra}", theirs."{dec}"), CIRCLE('ICRS', mine.ra, mine.dec, mine.radius))"""
+
+
+def fetch_candidates(
+    sources: Table, table: str, *, service: str = VIZIER, ra: str = "RAJ2000", dec: str = "DEJ2000"
+) -> Table:
+    """Return the objects of a table of a TAP service within the semi-major axes of unassociated sources.
+
+    A source without an object has a row without a position: it was searched.
+
+    Parameters
+    ----------
+    sources
+        A catalogue's table, or a label table.
+    table
+        Name of the table at the service, such as ``J/ApJ/914/42/table2``, with ICRS positions in degrees.
+
+    Raises
+    ------
+    CatalogError
+        When the service does not answer, or refuses.
+    """
+    import pyvo
+
+    bare = np.char.strip(np.asarray(sources["CLASS1"]).astype(str)) == ""
+    chosen = bare & np.isfinite(np.asarray(sources["Conf_95_SemiMajor"], float))
+    names = {"ra": "RAJ2000", "dec": "DEJ2000", "radius": "Conf_95_SemiMajor"}
+    mine = Table({name: np.asarray(sources[column], float)[chosen] for name, column in names.items()})
+    mine["Source_Name"] = np.asarray(sources["Source_Name"]).astype(str)[chosen]
+    query = _QUERY.format(table=table, ra=ra, dec=dec)
+    try:
+        answer = pyvo.dal.TAPService(service).run_sync(query, uploads={"mine": mine}, maxrec=1_000_000)
+    except (pyvo.dal.DALAccessError, OSError) as error:
+        raise CatalogError(f"{service} gives no objects of {table}: {in_one_line(error)}.") from error
+    found = answer.to_table()
+    vain = np.setdiff1d(mine["Source_Name"], np.asarray(found["Source_Name"]).astype(str))
+    return vstack([found, Table({"Source_Name": vain})], metadata_conflicts="silent") if len(vain) else found
 
 
 def object_columns(table: Table, source: str) -> dict[str, Any]:

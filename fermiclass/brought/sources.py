@@ -228,10 +228,10 @@ def _warn_of_unused(table: Table, said: Collection[str], done: Sequence[str]) ->
     """Warn of quantities that the user has named, and that tell nothing beside the others."""
     told = ((own.TS, "√TS"), (own.DELTA_TS, "√ΔTS"), (own.REFERENCE, own.REFERENCE))
     unused = [name for name, how in told if name in said and not any(how in note for note in done)]
-    if "Flux_Band" in table.colnames:
-        known = np.isfinite(np.asarray(table["Flux_Band"], float)).any(axis=0)
-        beside = np.append(known[1:], False) | np.append(False, known[:-1])
-        unused += [f"Flux_Band_{k + 1}" for k in np.flatnonzero(~(known & beside)) if f"Flux_Band_{k + 1}" in said]
+    if "Flux_Band" in table.colnames:  # a hardness ratio needs two neighbours
+        known = [False, *np.isfinite(np.asarray(table["Flux_Band"], float)).any(axis=0), False]
+        alone = [k for k in range(1, len(known) - 1) if not (known[k] and (known[k - 1] or known[k + 1]))]
+        unused += [f"Flux_Band_{k}" for k in alone if f"Flux_Band_{k}" in said]
     if unused:
         warn(f"--columns: {', '.join(unused)} not used, as nothing follows from it beside the other columns")
 

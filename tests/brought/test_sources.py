@@ -100,17 +100,6 @@ TABLE = Table(ROWS)
 FRAME = read_sources(TABLE).to_pandas()
 
 
-class Polars:
-    """What is used of a frame of polars."""
-
-    def __init__(self, frame):
-        self.columns, self.frame = list(frame), frame
-
-    def to_dict(self, as_series):
-        assert not as_series
-        return self.frame.to_dict("list")
-
-
 def in_bands(there):
     """Sources with some bands: the others empty, without a column, with a limit; and the same as the catalogue's."""
     some = {name: flux for name, flux in (BANDS | ERRORS).items() if int(name[-1]) in there}
@@ -129,7 +118,6 @@ SAME = [
     # objects
     (TABLE, ROWS),
     (FRAME, ROWS),
-    (Polars(FRAME), ROWS),
     (FRAME.set_index("Source_Name").rename_axis(None), ROWS),
     (FRAME.set_index(["Source_Name", "RAJ2000"]), ROWS),
     ({name: TABLE[name].data for name in TABLE.colnames}, ROWS),
