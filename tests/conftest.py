@@ -103,10 +103,11 @@ def few_file(tmp_path_factory):
 @pytest.fixture(scope="session")
 def model(few):
     """Of three classes and six features, hardly trained."""
-    from fermiclass import NIMGPClassifier, train
+    from fermiclass import train
     from fermiclass.catalog import THREE_CLASSES
+    from fermiclass.nimgp.settings import Settings
 
-    return train(few, NIMGPClassifier(steps=40, num_inducing=15), features="six", classes=THREE_CLASSES)
+    return train(few, settings=Settings(steps=40, num_inducing=15), features="six", classes=THREE_CLASSES)
 
 
 def make_up_catalog(classes, release="4FGL-DR4", **columns):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,13 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 from fermiclass.brought.sources import CatalogLike, catalog_of
-from fermiclass.catalog import UNCERTAIN_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog import UNCERTAIN_CLASSES, Catalog
 from fermiclass.catalog.catalog import LATITUDE_EDGE
 from fermiclass.errors import ClassError
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.io import FloatArray
 from fermiclass.labelling.associations import REFERENCE_RANGE
-from fermiclass.labelling.recipe import Recipe
+from fermiclass.labelling.recipe import Choices, Recipe
 from fermiclass.labelling.training import estimator_of, train_checked
 from fermiclass.labelling.training_rows import GUESS, GUESS_RANGE
 from fermiclass.nimgp.estimators.folds import Split, fit_folds
@@ -71,14 +71,12 @@ class Census:
 
 def take_census(
     catalog: CatalogLike,
-    estimator: NIMGPClassifier | None = None,
-    *,
     recipe: Recipe | None = None,
-    features: str | None = None,
-    classes: str | ClassGrouping | None = None,
+    *,
     groups: Mapping[str, NDArray[np.bool_]] | None = None,
     num_draws: int = 400,
     seed: int = 0,
+    **changes: Unpack[Choices],
 ) -> Census:
     """Count the sources of each class among those without one, with intervals that hold the errors of the method.
 
@@ -92,7 +90,7 @@ def take_census(
     ----------
     catalog
         The catalogue, to learn from and to count, or its file.
-    estimator, recipe, features, classes
+    recipe, changes
         As for :func:`fermiclass.train`.
     groups
         More groups of sources by name, as masks of the catalogue's rows, ``(N,)``. Only sources without a class count.
@@ -108,7 +106,7 @@ def take_census(
     """
     catalog = catalog_of(catalog)
     rng = np.random.default_rng(seed)
-    recipe = Recipe.of(recipe, estimator, features=features, classes=classes)
+    recipe = Recipe.of(recipe, **changes)
     is_target = catalog.is_target(catalog.grouping(recipe.classes))
     if not np.any(is_target):
         raise ClassError(f"{catalog.source} has no source without a class: there is nothing to count")

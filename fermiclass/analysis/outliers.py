@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from astropy.table import Table
-from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from fermiclass._version import __version__
 from fermiclass.brought.sources import CatalogLike, catalog_of
-from fermiclass.catalog import ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.features import FeatureTable
 from fermiclass.io import FloatArray
 from fermiclass.labelling.labels import LABELLED, label_table
 from fermiclass.labelling.prediction_columns import add_column
-from fermiclass.labelling.recipe import Recipe
+from fermiclass.labelling.recipe import Choices, Recipe
 from fermiclass.labelling.training import estimator_of
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.estimators.folds import fit_folds, stratified_folds
 
 if TYPE_CHECKING:
-    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
-    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
     from fermiclass.nimgp.prediction.prediction import Prediction
-
-    Estimator = NIMGPClassifier | RobustGPClassifier
 
 NEIGHBOURS = 5  #: Number of nearest sources in the result.
 
@@ -41,15 +35,13 @@ _GRID = 1000  # values of ρ
 
 def find_outliers(
     catalog: CatalogLike,
-    estimator: Estimator | None = None,
-    *,
     recipe: Recipe | None = None,
-    features: str | None = None,
-    classes: str | ClassGrouping | None = None,
-    min_significance: float | None = None,
+    *,
+    rmgpc: bool = False,
     folds: int = 5,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    **changes: Unpack[Choices],
 ) -> Table:
     """Rank the associated sources of a catalogue by the probability that their class is wrong.
 
@@ -69,14 +61,11 @@ def find_outliers(
     ----------
     catalog
         The catalogue, or its file. Its sources of one class each are used, not those whose class stands for several.
-    estimator
-        An unfitted estimator that models wrong labels; by default that of the recipe. A
-        :class:`fermiclass.RobustGPClassifier` can have up to :data:`MOST_FOR_EP` sources, and ignores weights of labels
-        of your own. It is copied, not changed.
-    recipe
-        What to learn from and how; by default :func:`default_recipe`.
-    features, classes, min_significance
-        Changes of the recipe: see the fields of :class:`fermiclass.Recipe`.
+    recipe, changes
+        As for :func:`fermiclass.train`; the default is :func:`default_recipe`.
+    rmgpc
+        Whether to judge by expectation propagation, :class:`fermiclass.RobustGPClassifier`, in place of the settings of
+        the recipe. It can have up to :data:`MOST_FOR_EP` sources, and ignores weights of labels of your own.
     folds
         Number of folds. If a class has fewer sources, their number.
     seed
@@ -103,18 +92,11 @@ def find_outliers(
     """
     if folds < 2:
         raise ClassError(f"folds={folds} is not valid: give at least 2 folds")
-    recipe = Recipe.of(
-        recipe or default_recipe(), features=features, classes=classes, min_significance=min_significance
-    )
+    recipe = Recipe.of(default_recipe() if recipe is None else recipe, **changes)
     catalog = catalog_of(catalog)
     checked = recipe.check(catalog)
     table = checked.of_one_class
-    estimator = estimator or estimator_of(recipe)
-    fitted, prediction, wrong = hold_out(table, estimator, folds, seed, progress)
-    rho: dict[str, float] = {"rho": float(np.mean([one.label_noise_ for one in fitted]))}
-    if not expectation_propagation(estimator):
-        mean, error = wrong_labels(_of_own_class(prediction, fitted, table.y), len(fitted[0].classes_))[1:]
-        rho = {"rho": mean, "rhoerr": error}
+    fitted, prediction, wrong, rho = hold_out(table, None if rmgpc else recipe, folds, seed, progress)
     sources = catalog[table.rows]
     domain = TrainingDomain.fit(table.X, table.X_var, table.y)
     names = [str(name) for name in fitted[0].classes_]
@@ -137,8 +119,8 @@ def find_outliers(
     add_column(result, "IDENTIFIED", sources.identified, "Identified, not only associated", "meta.code", place)
     add_column(result, "P_WRONG", wrong, "Probability that CLASS is wrong", "stat.probability", place)
     add_column(result, "CLASS", table.y, "Catalogued class in the chosen grouping", "src.class", place)
-    if expectation_propagation(estimator):
-        whole = clone(estimator).fit(table.X, table.y, X_var=table.X_var)
+    if rmgpc:
+        whole = clone(fitted[0]).fit(table.X, table.y, X_var=table.X_var)
         about = "Probability that CLASS is random, learned from it as well"
         add_column(result, "P_OUTLIER", whole.outlier_probability_, about, "stat.probability", place + 2)
     _add_neighbours(result, domain, table)
@@ -155,33 +137,39 @@ def default_recipe(**settings: Any) -> Recipe:
 
 
 def hold_out(
-    table: FeatureTable, estimator: Estimator, folds: int, seed: int, progress: Callable[[int, int], None] | None = None
-) -> tuple[list[Estimator], Prediction, FloatArray]:
-    """Return the classifiers of the folds, and each source's prediction and P_WRONG by the classifier without it."""
+    table: FeatureTable,
+    recipe: Recipe | None,
+    folds: int,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[Any], Prediction, FloatArray, dict[str, float]]:
+    """Return the classifiers of the folds, each source's prediction and P_WRONG by the one without it, and ρ.
+
+    Without a recipe, expectation propagation judges.
+    """
+    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
     from fermiclass.nimgp.prediction.prediction import join
 
     splits = stratified_folds(table.y, folds, seed)
-    if expectation_propagation(estimator) and len(table) > MOST_FOR_EP:
+    if recipe is None and len(table) > MOST_FOR_EP:
         raise ClassError(
             f"there are {len(table)} sources with a class, but expectation propagation takes {MOST_FOR_EP} at most, as "
             "its time grows with the cube of their number. Use fewer, with min_significance or fewer classes, or a "
             "method other than rmgpc."
         )
-    weight = None if expectation_propagation(estimator) else table.weight
+    estimator, weight = (RobustGPClassifier(), None) if recipe is None else (estimator_of(recipe), table.weight)
     fitted = fit_folds(estimator, splits, table.X, table.y, table.X_var, weight, progress)
     tests = [test for _, test in splits]
     parts = [one.predict_distribution(table.X[t], X_var=table.X_var[t]) for one, t in zip(fitted, tests, strict=True)]
     prediction = join(parts).take(np.argsort(np.concatenate(tests)))
-    if not expectation_propagation(estimator):
-        return fitted, prediction, wrong_labels(_of_own_class(prediction, fitted, table.y), len(fitted[0].classes_))[0]
+    if recipe is not None:
+        own = prediction.probabilities[np.arange(len(table)), np.searchsorted(fitted[0].classes_, table.y)]
+        wrong, mean, error = wrong_labels(own, len(fitted[0].classes_))
+        return fitted, prediction, wrong, {"rho": mean, "rhoerr": error}
     wrong = np.empty(len(table))
     for one, test in zip(fitted, tests, strict=True):
         wrong[test] = one.predict_wrong_label(table.X[test], table.y[test], X_var=table.X_var[test])
-    return fitted, prediction, wrong
-
-
-def _of_own_class(prediction: Prediction, fitted: list[Estimator], y: NDArray[Any]) -> FloatArray:
-    return prediction.probabilities[np.arange(len(y)), np.searchsorted(fitted[0].classes_, y)]
+    return fitted, prediction, wrong, {"rho": float(np.mean([one.label_noise_ for one in fitted]))}
 
 
 def wrong_labels(P: FloatArray, num_classes: int) -> tuple[FloatArray, float, float]:
@@ -199,13 +187,6 @@ def wrong_labels(P: FloatArray, num_classes: int) -> tuple[FloatArray, float, fl
     wrong = (random * (1.0 - P[:, None]) / (random + right)) @ weight
     mean = float(weight @ rho)
     return wrong, mean, float(np.sqrt(weight @ (rho - mean) ** 2))
-
-
-def expectation_propagation(estimator: Estimator | None) -> bool:
-    """Whether an estimator has the covariances of all sources."""
-    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
-
-    return isinstance(estimator, RobustGPClassifier)
 
 
 def _add_neighbours(result: Table, domain: TrainingDomain, table: FeatureTable) -> None:

@@ -24,7 +24,7 @@ from fermiclass.evaluation.methods import (
 from fermiclass.evaluation.results import Evaluation
 from fermiclass.evaluation.results import evaluate as run
 from fermiclass.labelling.counterparts import one_or_several
-from fermiclass.labelling.recipe import Choices, Recipe
+from fermiclass.labelling.recipe import Learning, Recipe
 from fermiclass.nimgp.names import FULL_BATCH, METHODS
 
 #: The name of the model of ``classify``, and the suffix of an estimator as in the paper.
@@ -44,7 +44,7 @@ def evaluate(
     counterparts: Candidates | Sequence[Candidates] = (),
     recipe: Recipe | None = None,
     progress: Callable[[str, int, int], None] | None = None,
-    **changes: Unpack[Choices],
+    **changes: Unpack[Learning],
 ) -> Evaluation:
     """Measure how far the probabilities can be trusted, as the command ``fermiclass evaluate`` does.
 

@@ -25,7 +25,7 @@ from fermiclass.evaluation.metrics import Truth, known
 from fermiclass.features import extract_features, parse_features
 from fermiclass.io import FloatArray
 from fermiclass.labelling.lasting import PARTS, part_of_sky
-from fermiclass.labelling.recipe import EVIDENCE, Checked, Choices, Recipe
+from fermiclass.labelling.recipe import EVIDENCE, Checked, Learning, Recipe
 
 #: The groups that are told apart in the open world, whose classes are :data:`fermiclass.catalog.NATURES`.
 OPEN_GROUPS: Mapping[str, tuple[str, ...]] = {"agn": ("bll", "fsrq"), "pulsar": ("psr", "msp"), "other": ("other",)}
@@ -102,7 +102,7 @@ def open_world(
     targets: str = "unassociated",
     cells: str = "all",
     radius_deg: float = 0.15,
-    **changes: Unpack[Choices],
+    **changes: Unpack[Learning],
 ) -> Targets:
     """Train on the associated sources of a release; score its other sources by any class of a later one.
 
@@ -210,7 +210,7 @@ def open_world(
 
 
 def bright_to_faint(
-    catalog: Catalog, fraction: float = 0.5, recipe: Recipe | None = None, **changes: Unpack[Choices]
+    catalog: Catalog, fraction: float = 0.5, recipe: Recipe | None = None, **changes: Unpack[Learning]
 ) -> Targets:
     """Train on the brighter associated sources of a release; score the given fraction of each class that is faintest.
 
@@ -231,7 +231,7 @@ def bright_to_faint(
 
 
 def folds(
-    catalog: Catalog, number: int = 10, recipe: Recipe | None = None, *, seed: int = 0, **changes: Unpack[Choices]
+    catalog: Catalog, number: int = 10, recipe: Recipe | None = None, *, seed: int = 0, **changes: Unpack[Learning]
 ) -> Targets:
     """Score every associated source by a model that was trained without it: stratified K-fold cross-validation.
 

@@ -9,7 +9,7 @@ import tomllib
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import Any, Self, TypedDict, Unpack
 
 import numpy as np
 
@@ -38,9 +38,6 @@ from fermiclass.labelling.class_priors import (
 from fermiclass.labelling.training_rows import training_rows
 from fermiclass.nimgp.names import FULL_BATCH, PAPER_ESTIMATOR, PER_SOURCE
 from fermiclass.nimgp.settings import FIELDS, Settings, described
-
-if TYPE_CHECKING:
-    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
 #: Metadata of a label table: settings that are no single number or text, as JSON, and the evidence that was used.
 OPTIONS_KEY, EVIDENCE_KEY = "options", "evidence"
@@ -90,13 +87,22 @@ def default_settings(**given: Any) -> dict[str, Any]:
     return {**(_ALL_ROWS if settings["method"] in PER_SOURCE else _MINIBATCHES), **settings}
 
 
-class Choices(TypedDict, total=False):
-    """Fields of a recipe that decide what is learned, as functions take them; None is not given."""
+class Learning(TypedDict, total=False):
+    """Fields of a recipe but the targets, as functions take them; None is not given."""
 
     features: str | None
     classes: str | ClassGrouping | None
     min_significance: float | None
+    settings: Settings | None
     class_priors: str | GroupPriors | None
+    also_share: float | None
+    evidence: str | None
+
+
+class Choices(Learning, total=False):
+    """Fields of a recipe, as functions take them; None is not given."""
+
+    targets: str | None
 
 
 @dataclass(frozen=True)
@@ -149,17 +155,17 @@ class Recipe:
         return tuple(name for name in EVIDENCE if name in self.evidence.split(","))
 
     @classmethod
-    def of(cls, recipe: Self | None, estimator: NIMGPClassifier | None = None, **given: Any) -> Self:
-        """Return a recipe, the default one if it is None, with the settings of an estimator and the given fields.
+    def of(cls, recipe: Self | None, **changes: Unpack[Choices]) -> Self:
+        """Return a recipe, the default one if it is None, with these fields changed; what is None is not given.
 
-        What is None is not given.
+        Raises RecipeError when it is no recipe, or a field is unknown.
         """
-        changes = {name: value for name, value in given.items() if value is not None}
-        if estimator is not None:
-            if not hasattr(estimator, "get_params"):
-                raise RecipeError(f"estimator={estimator!r} is no classifier. Write features='six' in full.")
-            changes["settings"] = Settings(**estimator.get_params())
-        return replace(cls() if recipe is None else recipe, **changes)
+        hint = "settings of the classifier are given as recipe=Recipe().with_settings(steps=500)"
+        if not isinstance(recipe, cls | None):
+            raise RecipeError(f"{recipe!r} is no recipe. Write features='six' in full; {hint}.")
+        _refuse_unknown(changes, [each.name for each in fields(cls)], "field of a recipe", f"; {hint}.")
+        given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
+        return replace(cls() if recipe is None else recipe, **given)
 
     @classmethod
     def paper(cls, **settings: Any) -> Self:
@@ -178,6 +184,7 @@ class Recipe:
 
         Another method comes with its own size of minibatches, if the recipe has the default one. Steps replace epochs.
         """
+        _refuse_unknown(given, FIELDS, "setting")
         now, defaults = self.settings, Settings(**default_settings(method=self.settings.method))
         fresh = dict[str, Any]()
         if "method" in given and (now.batch_size, now.training) == (defaults.batch_size, defaults.training):
@@ -318,7 +325,6 @@ class Recipe:
             content = tomllib.loads(text)
             _refuse_unknown(content, [each.name for each in fields(cls)], "entry")
             given = _swapped(content.pop("settings", {}), "none", None)
-            _refuse_unknown(given, FIELDS, "setting")
             return typed(cls, content).with_settings(**given)
         except (TypeError, ValueError, AttributeError, RecursionError) as error:
             raise RecipeError(f"{source} cannot be used: {in_one_line(error).rstrip('.')}.") from error
@@ -328,10 +334,9 @@ def _with_comment(start: str, name: str) -> str:
     return f"# {COMMENTS[name]}\n{start}" if name in COMMENTS else start
 
 
-def _refuse_unknown(content: Mapping[str, Any], known: Iterable[str], what: str) -> None:
-    odd = [name for name in content if name not in set(known)]
-    if odd:
-        raise ValueError(f"it has an unknown {what} '{odd[0]}', known are {', '.join(known)}")
+def _refuse_unknown(content: Mapping[str, Any], known: Iterable[str], what: str, hint: str = "") -> None:
+    if odd := [name for name in content if name not in set(known)]:
+        raise RecipeError(f"unknown {what} '{odd[0]}', known are {', '.join(known)}{hint}")
 
 
 def _swapped(content: Any, old: Any, new: Any) -> Any:

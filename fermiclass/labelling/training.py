@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -17,10 +17,9 @@ from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, parse_feature
 from fermiclass.io.plain import versions
 from fermiclass.labelling.associations import of_release
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance
-from fermiclass.labelling.class_priors import GroupPriors
 from fermiclass.labelling.counterparts import one_or_several
 from fermiclass.labelling.labels import Labels, labels_of
-from fermiclass.labelling.recipe import Checked, Recipe, default_settings
+from fermiclass.labelling.recipe import Checked, Choices, Recipe
 from fermiclass.labelling.unknown_values import complete
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.estimators.fitting import fit_classes
@@ -39,11 +38,6 @@ if TYPE_CHECKING:
 _OFTEN = 0.01
 
 
-def default_estimator(**settings: Any) -> NIMGPClassifier:
-    """Return the unfitted estimator for catalogues with :func:`default_settings`."""
-    return estimator_of(Recipe(settings=Settings(**default_settings(**settings))))
-
-
 def estimator_of(recipe: Recipe, rows: FeatureTable | None = None) -> NIMGPClassifier:
     """Return the unfitted estimator of a recipe; it knows the labels of `rows` that stand for sets of classes."""
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
@@ -59,13 +53,10 @@ def _settings(recipe: Recipe, rows: FeatureTable | None) -> Settings:
 
 def train(
     catalog: CatalogLike,
-    estimator: NIMGPClassifier | None = None,
-    *,
     recipe: Recipe | None = None,
-    features: str | None = None,
-    classes: str | ClassGrouping | None = None,
-    min_significance: float | None = None,
+    *,
     progress: Progress | None = None,
+    **changes: Unpack[Choices],
 ) -> CatalogModel:
     """Train a classifier on the sources of a catalogue that have a class.
 
@@ -73,14 +64,13 @@ def train(
     ----------
     catalog
         The training catalogue, or its file.
-    estimator
-        Unfitted classifier whose settings are used; by default those of the recipe.
     recipe
-        What to learn from and how; by default as the command ``fermiclass train``: ``Recipe()``.
-    features, classes, min_significance
-        Changes of the recipe: see the fields of :class:`fermiclass.Recipe`.
+        What to learn from and how; by default as the command ``fermiclass train``: ``Recipe()``. Settings of the
+        classifier are given by :meth:`fermiclass.Recipe.with_settings`.
     progress
         Called with the state of training every few steps.
+    changes
+        Fields of the recipe that are changed, such as ``features="six"``: see :class:`fermiclass.Recipe`.
 
     Returns
     -------
@@ -93,9 +83,10 @@ def train(
         When a class has too few sources to learn from.
     FeatureError
         When the catalogue does not support a feature.
+    RecipeError
+        When `recipe` is none, or a field is unknown.
     """
-    recipe = Recipe.of(recipe, estimator, features=features, classes=classes, min_significance=min_significance)
-    return train_checked(recipe.check(catalog), progress)
+    return train_checked(Recipe.of(recipe, **changes).check(catalog), progress)
 
 
 def train_checked(checked: Checked, progress: Progress | None = None) -> CatalogModel:
@@ -156,18 +147,11 @@ def _domain(rows: FeatureTable, grouping: ClassGrouping) -> TrainingDomain:
 
 def classify(
     catalog: CatalogLike,
-    estimator: NIMGPClassifier | None = None,
-    *,
     recipe: Recipe | None = None,
-    targets: str | None = None,
+    *,
     train_on: CatalogLike | None = None,
-    features: str | None = None,
-    classes: str | ClassGrouping | None = None,
-    min_significance: float | None = None,
-    class_priors: str | GroupPriors | None = None,
-    also_share: float | None = None,
-    evidence: str | None = None,
     counterparts: Candidates | Sequence[Candidates] = (),
+    **changes: Unpack[Choices],
 ) -> Table:
     """Train on the sources of a catalogue that have a class, and label the others.
 
@@ -175,12 +159,10 @@ def classify(
     ----------
     catalog
         The catalogue to label, or its file: see :func:`fermiclass.read_sources`.
-    estimator, recipe
-        As for :func:`train`.
+    recipe, changes
+        As for :func:`train`; and see :meth:`CatalogModel.label`.
     train_on
         Another training catalogue. Features that no source of `catalog` has are then left out of the model.
-    targets, features, classes, min_significance, class_priors, also_share, evidence
-        Changes of the recipe: see the fields of :class:`fermiclass.Recipe`, and :meth:`CatalogModel.label`.
     counterparts
         As for :meth:`CatalogModel.label`.
 
@@ -192,20 +174,10 @@ def classify(
 
     Raises
     ------
-    CatalogError, ClassError, FeatureError
+    CatalogError, ClassError, FeatureError, RecipeError
         As for :func:`train` and :meth:`CatalogModel.label`.
     """
-    recipe = Recipe.of(
-        recipe,
-        estimator,
-        targets=targets,
-        features=features,
-        classes=classes,
-        min_significance=min_significance,
-        class_priors=class_priors,
-        also_share=also_share,
-        evidence=evidence,
-    )
+    recipe = Recipe.of(recipe, **changes)
     counterparts = one_or_several(counterparts)  # before the training
     checked = recipe.check(catalog if train_on is None else train_on, catalog)
     table = checked.table if train_on is None else None

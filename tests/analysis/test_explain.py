@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from fermiclass import Catalog, NIMGPClassifier, explain, extract_features, read_catalog, read_table, retrain, train
+from fermiclass import Catalog, Recipe, explain, extract_features, read_catalog, read_table, retrain, train
 from fermiclass import write_table as write
 from fermiclass.analysis.explain import PERCENTILES, feature_kinds, measured
 from fermiclass.catalog import THREE_CLASSES
@@ -15,13 +15,13 @@ from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError, ClassError, SourceError
 from fermiclass.features.definitions import FEATURES, SIX_FEATURES
 from fermiclass.labelling.labels import Labels
-from fermiclass.labelling.training import default_estimator
 from fermiclass.nimgp.inputs.prior import InputPrior
+from fermiclass.nimgp.settings import Settings
 from fermiclass.show.explanation import print_explanation
 from tests.conftest import slim_path
 from tests.plots.pictures import explanation as made_up_explanation
 
-TINY = NIMGPClassifier(steps=40, num_inducing=15)
+TINY = Settings(steps=40, num_inducing=15)
 AS_TRAINED = {"class_priors": "trained", "evidence": "none"}
 
 
@@ -40,7 +40,7 @@ def explained(model, few, name):
 @pytest.fixture(scope="module")
 def open_world(few):
     """A model of the default classes."""
-    return train(few, default_estimator(steps=40, num_inducing=15), features="six,asinh_GLAT")
+    return train(few, recipe=Recipe().with_settings(steps=40, num_inducing=15), features="six,asinh_GLAT")
 
 
 def features_of(model, catalog):
@@ -155,7 +155,7 @@ def test_what_another_feature_says_too_moves_nothing(few):
     source = few.names[steepest]
     effects = {}
     for features in ("LP_Index_,LP_beta,ln_Variability_Index", "LP_Index_,LP_beta,ln_Variability_Index,copy"):
-        found = explain(train(catalog, TINY, features=features, classes=THREE_CLASSES), catalog, source)
+        found = explain(train(catalog, settings=TINY, features=features, classes=THREE_CLASSES), catalog, source)
         effects[len(found.features)] = np.abs(found.effects[0]).max()
     assert effects[4] < 0.01
     assert effects[3] > 0.05
@@ -212,8 +212,8 @@ def test_a_source_of_another_release(model, few):
 
 @pytest.mark.usefixtures("eagerly")
 def test_two_classes_and_other_likelihoods(few, name):
-    estimator = NIMGPClassifier(method="mgp", likelihood="probit", steps=5, num_inducing=5)
-    found = explain(train(few, estimator, features="LP_Index,LP_beta", classes="agn=bll+fsrq,psr"), few, name)
+    settings = Settings(method="mgp", likelihood="probit", steps=5, num_inducing=5)
+    found = explain(train(few, settings=settings, features="LP_Index,LP_beta", classes="agn=bll+fsrq,psr"), few, name)
     assert found.without_feature.shape == (2, 2)
     np.testing.assert_allclose(found.probabilities, found.without_errors)  # MGP knows no error bars
 

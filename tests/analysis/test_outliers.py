@@ -10,7 +10,6 @@ from sklearn.metrics import roc_auc_score
 from fermiclass.analysis.outliers import default_recipe, find_outliers, wrong_labels
 from fermiclass.catalog import THREE_CLASSES, Catalog
 from fermiclass.io.tables import read_table
-from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 from tests.cli.test_cli import DR4
 from tests.commands import run, run_well
 
@@ -148,7 +147,7 @@ def test_the_default_judges_sources_of_one_class(few):
 def test_by_expectation_propagation(few):
     """It names the same suspects as the sparse model, of the brightest sources."""
     bright = few[np.asarray(few.table["Signif_Avg"]) > 40.0]
-    ep = find_outliers(bright, RobustGPClassifier(max_iter=20), classes="bll,fsrq", features="extended", folds=2)
+    ep = find_outliers(bright, rmgpc=True, classes="bll,fsrq", features="extended", folds=2)
     sparse = find_outliers(bright, recipe=default_recipe(**QUICK), classes="bll,fsrq", features="extended", folds=2)
     assert sorted(ep["Source_Name"]) == sorted(sparse["Source_Name"])
     assert len(set(ep["Source_Name"][:10]) & set(sparse["Source_Name"][:10])) >= 5

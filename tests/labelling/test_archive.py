@@ -11,14 +11,13 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, load_model, save_model, train
+from fermiclass import NIMGPClassifier, NIMGPRegressor, Recipe, RobustGPClassifier, load_model, save_model, train
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.cli.folders import read_folder
 from fermiclass.errors import ModelFolderError, OutputError
 from fermiclass.io.model_folder import CATALOGUE, FORMAT_VERSION, check_model_folder_writable, read_model_folder
 from fermiclass.labelling.associations import SelectionPrior
-from fermiclass.labelling.training import default_estimator
-from fermiclass.nimgp.settings import InputOptions, TrainingOptions
+from fermiclass.nimgp.settings import InputOptions, Settings, TrainingOptions
 from tests.conftest import without_graphs
 
 TINY = {"steps": 3, "num_inducing": 10, "num_draws": 16}
@@ -30,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("eagerly")
 @pytest.fixture(scope="module")
 def model(few):
     with without_graphs():
-        return train(few, NIMGPClassifier(**TINY), features="six", classes=THREE_CLASSES, min_significance=4.5)
+        return train(few, settings=Settings(**TINY), features="six", classes=THREE_CLASSES, min_significance=4.5)
 
 
 @pytest.fixture
@@ -96,7 +95,7 @@ def test_the_same_labels_come_back(model, folder, few):
     ],
 )
 def test_other_settings_come_back(few, tmp_path, settings, choice):
-    model = train(few, NIMGPClassifier(**TINY | settings), **OLD | choice)
+    model = train(few, settings=Settings(**TINY | settings), **OLD | choice)
     save_model(model, str(tmp_path / "model"))
     same_labels(model, load_model(str(tmp_path / "model")), few)
 
@@ -105,7 +104,7 @@ def test_other_settings_come_back(few, tmp_path, settings, choice):
 def open_world(few):
     """A model of the default classes: a place for every source, and what association selects."""
     with without_graphs():
-        model = train(few, default_estimator(**TINY), features="six,asinh_GLAT")
+        model = train(few, recipe=Recipe().with_settings(**TINY), features="six,asinh_GLAT")
     return replace(model, selection=SelectionPrior(slope=-0.7, intercept=1.5, gradient=-0.4, norm=1.25))
 
 
@@ -166,7 +165,7 @@ def test_other_estimators_are_refused(tmp_path):
 
 def test_a_model_is_replaced_and_nothing_left_behind(folder, few, tmp_path):
     before = content(folder)
-    other = train(few, NIMGPClassifier(method="mgp", steps=1, num_inducing=5), **OLD)
+    other = train(few, settings=Settings(method="mgp", steps=1, num_inducing=5), **OLD)
     save_model(other, folder)
     assert content(folder).keys() == before.keys()
     assert content(folder) != before

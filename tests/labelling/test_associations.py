@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from astropy.table import Table
 
-from fermiclass import NIMGPClassifier, read_catalog, read_sources, train
+from fermiclass import read_catalog, read_sources, train
 from fermiclass.brought.sources import OWN_SOURCES
 from fermiclass.catalog import Catalog, ClassGrouping, default_classes
 from fermiclass.catalog.reading import lost_second_associations, put_back_second_associations
@@ -22,6 +22,7 @@ from fermiclass.labelling.associations import (
     of_release,
 )
 from fermiclass.labelling.catalog_model import CatalogModel
+from fermiclass.nimgp.settings import Settings
 from tests.conftest import make_up_catalog, slim_path, without_graphs
 
 SLOPE, INTERCEPT, GRADIENT, REFERENCE = -0.8, 1.0, -0.6, 6.0
@@ -260,7 +261,7 @@ def test_rates_of_a_small_catalogue_leave_room_for_no_class2():
 def test_the_selection_of_a_release_is_that_of_its_default_features(few, features):
     """Few features say little of which sources are AGN, and nothing of how completely AGN are associated."""
     with without_graphs():
-        model = train(few, NIMGPClassifier(steps=20, num_inducing=10), features=features)
+        model = train(few, settings=Settings(steps=20, num_inducing=10), features=features)
     kept = of_release("4FGL-DR4")
     assert model.second == kept.second
     found = model.selection
@@ -280,7 +281,7 @@ def test_the_selection_of_a_release_is_that_of_its_default_features(few, feature
 @pytest.mark.parametrize("classes", ["agn=bll+fsrq,other", "agn=bll+fsrq,psr,other"])
 def test_a_class_of_all_that_is_no_agn_has_pulsars_and_others(few, classes):
     with without_graphs():
-        model = train(few, NIMGPClassifier(steps=20, num_inducing=10), features="PL_Index", classes=classes)
+        model = train(few, settings=Settings(steps=20, num_inducing=10), features="PL_Index", classes=classes)
     labels = model.label(few, "unassociated", evidence="none")
     assert np.mean(labels["P_agn"]) == pytest.approx(of_release("4FGL-DR4").fractions["agn"], abs=1e-3)
 
@@ -296,7 +297,7 @@ def test_another_list_is_estimated_with_the_default_features(few, monkeypatch):
 
     monkeypatch.setattr(CatalogModel, "associations", estimated)
     with without_graphs():
-        train(unknown, NIMGPClassifier(steps=2, num_inducing=5), features="PL_Index", classes="bll,fsrq,psr")
+        train(unknown, settings=Settings(steps=2, num_inducing=5), features="PL_Index", classes="bll,fsrq,psr")
     assert {*by} == {tuple(feature.name for feature in FEATURE_SETS[DEFAULT_FEATURE_SET])}
 
 

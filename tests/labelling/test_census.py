@@ -6,12 +6,13 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 from scipy.stats import norm
 
-from fermiclass import Census, NIMGPClassifier, classify, take_census
+from fermiclass import Census, classify, take_census
 from fermiclass.analysis.census import Basis, Predictions, draw_numbers, fit_calibration
 from fermiclass.errors import ClassError, FeatureError
+from fermiclass.nimgp.settings import Settings
 from tests.conftest import without_graphs
 
-TINY = NIMGPClassifier(method="nimgp-fo", steps=3, num_inducing=10, num_draws=16, learning_rate=0.1)
+TINY = Settings(method="nimgp-fo", steps=3, num_inducing=10, num_draws=16, learning_rate=0.1)
 SIX = {"features": "six"}
 C = 3
 FREQUENCIES = np.array([0.5, 0.3, 0.2])
@@ -26,7 +27,7 @@ def bright(few):
 @pytest.fixture(scope="module")
 def census(few, bright):
     with without_graphs():
-        return take_census(few, TINY, **SIX, num_draws=40, groups={"bright": bright})
+        return take_census(few, settings=TINY, **SIX, num_draws=40, groups={"bright": bright})
 
 
 def test_groups_are_those_of_the_catalogue(census, few, bright):
@@ -52,7 +53,7 @@ def test_every_draw_counts_every_source_once(census):
 
 @pytest.mark.usefixtures("eagerly")
 def test_the_draws_lie_about_the_sums_of_the_probabilities(census, few):
-    labels = classify(few, TINY, **SIX)
+    labels = classify(few, settings=TINY, **SIX)
     for group in ("unassociated", "bcu"):
         rows = labels["STATUS"] == group
         _, low, high = census.interval(group, ["bll", "fsrq"])
@@ -87,7 +88,7 @@ def test_significance_and_latitude_are_needed(few):
     table = few.table.copy()
     del table["GLAT"]
     with pytest.raises(FeatureError, match="GLAT"):
-        take_census(type(few)(table, few.release, few.source, few.sha256), TINY, **SIX)
+        take_census(type(few)(table, few.release, few.source, few.sha256), settings=TINY, **SIX)
 
 
 def objective(a, inputs, weights, centre, std, offset, target):

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from fermiclass import NIMGPClassifier, classify, train
+from fermiclass import classify, train
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.labelling.associations import SelectionPrior
 from fermiclass.labelling.class_priors import WAYS, check_class_priors, given_ratios, stated_priors
 from fermiclass.labelling.recipe import Recipe
+from fermiclass.nimgp.settings import Settings
 from tests.conftest import make_up_catalog
 
 CLASSES = ["bll", "fsrq", "psr"]
@@ -83,7 +84,7 @@ def test_labels_for_given_priors(model, few):
 @pytest.mark.usefixtures("eagerly")
 def test_one_rule_holds_for_all_classes(few, classes):
     """The odds of the selection, which is learned where there are AGN and others; they keep the classes' own odds."""
-    model = train(few, NIMGPClassifier(steps=5, num_inducing=10), classes=classes, features="six")
+    model = train(few, settings=Settings(steps=5, num_inducing=10), classes=classes, features="six")
     labels, plain = model.label(few), model.label(few, class_priors="trained")
     assert labels.meta["class_priors"] == "selection"
     assert (model.selection == SelectionPrior()) == (classes == "bll,fsrq")

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from astropy.table import MaskedColumn
 
-from fermiclass import Catalog, NIMGPClassifier, classify, extract_features, read_catalog, train
+from fermiclass import Catalog, classify, extract_features, read_catalog
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.labelling.training_rows import MIN_PER_CLASS
+from fermiclass.nimgp.settings import Settings
 from tests.conftest import slim_path
 
-TINY = NIMGPClassifier(steps=40, num_inducing=15)
+TINY = Settings(steps=40, num_inducing=15)
 CLASSES = ["bll", "fsrq", "psr"]
 THREE = {"classes": THREE_CLASSES, "features": "six"}
 
@@ -60,15 +61,6 @@ def test_what_a_model_is_made_of(model, few):
     assert model.imputation.names == model.features
     assert len(model.domain.X) == sum(counts.values())
     np.testing.assert_array_equal(model.estimator.classes_, CLASSES)
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_the_given_estimator_is_copied(few):
-    estimator = NIMGPClassifier(method="mgp", steps=1, num_inducing=5)
-    fitted = train(few, estimator, classes=THREE_CLASSES).estimator
-    assert not hasattr(estimator, "weights_")
-    assert fitted is not estimator
-    assert fitted.get_params() == estimator.get_params()
 
 
 def test_min_significance_chooses_training_sources(dr4):
@@ -178,9 +170,9 @@ def test_masked_text_and_missing_columns(model, few, labels):
 @pytest.mark.filterwarnings("ignore:.*years of data")
 def test_train_on_another_release(few):
     earlier = read_catalog(slim_path("4FGL-DR1"))[::10]
-    estimator = NIMGPClassifier(steps=5, num_inducing=10)
+    settings = Settings(steps=5, num_inducing=10)
     with pytest.warns(CatalogWarning, match="4FGL-DR4 fits LP_beta with a Gaussian prior .* 4FGL-DR1, .* no prior"):
-        table = classify(few, estimator, train_on=earlier, targets="unassociated", **THREE)
+        table = classify(few, settings=settings, train_on=earlier, targets="unassociated", **THREE)
     assert len(table) == np.sum(few.classes == "")
     assert table.meta["release"] == "4FGL-DR4"
     assert table.meta["catalog"] == "4FGL-DR4.fits.gz"
@@ -202,8 +194,8 @@ def test_every_release_can_be_labelled(model, release):
 
 @pytest.mark.usefixtures("eagerly")
 def test_metadata_says_how_it_was_made(few):
-    estimator = NIMGPClassifier(method="mgp", steps=1, num_inducing=5, random_state=7)
-    table = classify(few, estimator, classes=THREE_CLASSES, features="extended", min_significance=5.0)
+    settings = Settings(method="mgp", steps=1, num_inducing=5, random_state=7)
+    table = classify(few, settings=settings, classes=THREE_CLASSES, features="extended", min_significance=5.0)
     meta = table.meta
     assert meta["creator"].startswith("fermiclass ")
     assert re.fullmatch("[0-9a-f]{64}", meta["sha256"])
