@@ -10,7 +10,6 @@ from fermiclass import relabel
 from fermiclass.catalog import CLASS_CODES, CLASS_TREE, NATURES, THREE_CLASSES, ClassGrouping
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.evaluation import (
-    BaselineClassifier,
     baseline_method,
     baseline_methods,
     bright_to_faint,
@@ -20,6 +19,7 @@ from fermiclass.evaluation import (
     model_method,
     open_world,
 )
+from fermiclass.evaluation.baselines import BaselineClassifier
 from fermiclass.evaluation.methods import open_classes
 from fermiclass.evaluation.protocols import _open_truth
 from fermiclass.evaluation.results import MEAN
