@@ -35,7 +35,7 @@ def columns_of(labels):
 @pytest.mark.parametrize("by", CRITERIA)
 def test_the_highest_come_first(labels, by):
     ranking = followup(labels, by=by)
-    weighted = by in ("information", "bald", "probability")
+    weighted = by in ("information", "probability")
     score = np.asarray(ranking[CRITERIA[by]]) * (np.asarray(ranking["LASTS"]) if weighted else 1)
     assert len(ranking) == len(labels)
     assert np.all(np.diff(score) <= 0)
@@ -314,7 +314,7 @@ def test_what_became_of_earlier_candidates(labels):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": "beauty"}, r"by='beauty' is unknown: choose one of information, bald, entropy"),
+        ({"by": "beauty"}, r"by='beauty' is unknown: choose one of information, entropy"),
         ({"want": "gc"}, r"'gc' is not a class of the labels: choose one of bll, fsrq, psr"),
         ({"dec": (50.0, -10.0)}, "dec is from 50 to -10 deg: give the smaller number first"),
         ({"ra": (0.0, 400.0)}, "ra=400 is not valid: give a number from -360 to 360"),
