@@ -73,9 +73,8 @@ def estimate(
 
     Held-out sources of folds count as they are, and with weights w that make them as bright as the sources to estimate,
     in ten bins of Signif_Avg. With the weighted mean ȳ of their numbers y, ``R² = 1 − Σ w (y − ŷ)² / Σ w (y − ȳ)²``,
-    and its error is that of a bootstrap over sources. What is learned as noise is scatter and measurement error
-    together. An estimate has the scatter alone: the mean variance of the errors is subtracted. In a test, the variance
-    of the source's own error is added.
+    and its error is that of a bootstrap over sources. An estimate has the scatter of the learned noise alone, without
+    the mean variance of the errors; in a test, the variance of the source's own error is added.
 
     Parameters
     ----------
@@ -88,8 +87,7 @@ def estimate(
         those settings of a regressor that are not the usual ones of a recipe. Usual is a regressor that takes error
         bars to first order.
     later
-        The same catalogue with a later table, whose new numbers are one more test; those of sources that were joined
-        without a number are another.
+        The same catalogue with a later table, whose new numbers are one more test, or two.
     folds, seed
         Number of folds; seed of all draws.
     force

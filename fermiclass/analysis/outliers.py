@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 5  #: Number of nearest sources in the result.
 
-#: Largest number of sources for expectation propagation. Its time grows with the cube of the number.
-MOST_FOR_EP = 1000
+MOST_FOR_EP = 1000  #: Largest number of sources for expectation propagation.
 
 _GRID = 1000  # values of ρ
 
@@ -45,17 +44,15 @@ def find_outliers(
 ) -> Table:
     """Rank the associated sources of a catalogue by the probability that their class is wrong.
 
-    The classes are predicted in stratified folds: the classifier of a source is trained on sources of the other folds,
-    so the source's own label has no influence. The classifiers assume that each label is wrong with a probability ρ, so
-    wrong labels have little influence (:func:`fermiclass.nimgp.likelihoods.named.of_given_labels`). With the
-    predicted probability P of the catalogued class,
+    The classifier of a source is trained on sources of the other of some stratified folds, and assumes that each label
+    is wrong with a probability ρ, so wrong labels have little influence. With the predicted probability P of the
+    catalogued class,
 
         P_WRONG = (ρ/C) (1 − P) / [ρ/C + (1 − ρ) P],
 
-    averaged over the posterior of ρ, of all held-out sources (:func:`wrong_labels`). ``meta["rho"]`` and
-    ``meta["rhoerr"]`` are its mean and standard deviation. No ρ sees wrong labels that look like the overlap of
-    classes. By expectation propagation each fold has the ρ that it has learned, and ``meta["rho"]`` is their mean. The
-    catalogue's own probabilities of the associations are not used; they are columns of the result.
+    averaged over the posterior of ρ, of all held-out sources. ``meta["rho"]`` and ``meta["rhoerr"]`` are its mean and
+    standard deviation; by expectation propagation, the mean of those that the folds have learned. No ρ sees wrong
+    labels that look like the overlap of classes.
 
     Parameters
     ----------
@@ -66,29 +63,24 @@ def find_outliers(
     rmgpc
         Whether to judge by expectation propagation, :class:`fermiclass.RobustGPClassifier`, in place of the settings of
         the recipe. It can have up to :data:`MOST_FOR_EP` sources, and ignores weights of labels of your own.
-    folds
-        Number of folds. If a class has fewer sources, their number.
-    seed
-        Seed of the folds.
+    folds, seed
+        Number of folds, or of the sources of a class, if that is less; and their seed.
     progress
         Called after each fold with the numbers of folds done and of all.
 
     Returns
     -------
     Table
-        A row for each source of one class, the most suspicious first. The columns of the label table
-        (:mod:`fermiclass.labelling.labels`) hold the predictions from the other sources. Further columns are ``CLASS``
-        (the catalogue's class in the chosen grouping), ``P_WRONG``, ``IDENTIFIED``, ``ASSOC_PROB_BAY``,
-        ``ASSOC_PROB_LR``, and ``NEIGHBOURS`` with ``NEIGHBOUR_CLASSES``, the nearest other sources in the space of
-        features by :class:`fermiclass.nimgp.domain.TrainingDomain`. By expectation propagation there is ``P_OUTLIER``,
-        too: P(z = 1 | X, y), the probability that the class was drawn at random, after training on all sources with
-        their own classes (Hernández-Lobato et al. 2011, equation 21).
+        A row for each source of one class, the most suspicious first: the columns of the label table, with predictions
+        from the other sources; ``CLASS`` (the catalogue's class in the chosen grouping), ``P_WRONG``, ``IDENTIFIED``;
+        and ``NEIGHBOURS`` with ``NEIGHBOUR_CLASSES``, the nearest other sources in the space of features. By
+        expectation propagation there is ``P_OUTLIER``, too: P(z = 1 | X, y), the probability that the class was drawn
+        at random, after training on all sources (Hernández-Lobato et al. 2011, equation 21).
 
     Raises
     ------
     ClassError, FeatureError
-        As :func:`fermiclass.labelling.training.train`; also when there are fewer than two folds, or too many sources
-        for expectation propagation.
+        As :func:`fermiclass.train`; also when there are fewer than two folds, or too many sources for `rmgpc`.
     """
     if folds < 2:
         raise ClassError(f"folds={folds} is not valid: give at least 2 folds")
@@ -100,12 +92,11 @@ def find_outliers(
     sources = catalog[table.rows]
     domain = TrainingDomain.fit(table.X, table.X_var, table.y)
     names = [str(name) for name in fitted[0].classes_]
-    counts = {name: int(np.sum(table.y == name)) for name in names}
     meta = {
         "creator": f"fermiclass {__version__}",
         **catalog.origin.to_meta(*LABELLED),
         "classes": checked.grouping.spec,
-        "counts": ",".join(f"{name}={count}" for name, count in counts.items()),
+        "counts": ",".join(f"{name}={np.sum(table.y == name)}" for name in names),
         "folds": len(fitted),
         **rho,
         "min_significance": str(recipe.min_significance),
@@ -128,10 +119,9 @@ def find_outliers(
 
 
 def default_recipe(**settings: Any) -> Recipe:
-    """Return the recipe: that of `classify` with learned label noise, trained by the bound; `settings` are changes.
+    """Return the recipe: that of `classify` with learned label noise, trained by the bound, with `settings` changed.
 
-    The predictive objective ranks wrong labels a little worse: it lets functions be less certain instead of labels
-    being wrong.
+    The predictive objective lets functions be less certain instead of labels being wrong.
     """
     return Recipe().with_settings(**{"objective": "elbo", "label_noise": "learned", **settings})
 
@@ -175,9 +165,8 @@ def hold_out(
 def wrong_labels(P: FloatArray, num_classes: int) -> tuple[FloatArray, float, float]:
     """Return the probability that each label is wrong, ``(n,)``, and mean and standard deviation of their share ρ.
 
-    With the held-out probability P_i of each label, ``(n,)``, and C classes, the posterior is
-    ``p(ρ) ∝ (1 − ρ)⁸ Π_i [(1 − ρ) P_i + ρ/C]``: a label is random with probability ρ, and ρ has a Beta(1, 9) prior, as
-    in training (Hernández-Lobato et al. 2011). A random label is right by chance in 1/C of the cases.
+    The posterior is ``p(ρ) ∝ (1 − ρ)⁸ Π_i [(1 − ρ) P_i + ρ/C]`` with the held-out probability P_i of each label, and a
+    Beta(1, 9) prior, as in training (Hernández-Lobato et al. 2011).
     """
     rho = np.linspace(0.0, 1.0, _GRID + 1)[1:-1] ** 3  # dense near 0
     random, right = rho / num_classes, P[:, None] * (1.0 - rho)
