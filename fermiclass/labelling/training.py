@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -75,7 +76,7 @@ def train(
     Returns
     -------
     CatalogModel
-        The model, with everything that it needs to label a catalogue.
+        With everything that it needs to label a catalogue.
 
     Raises
     ------
@@ -114,12 +115,9 @@ def train_checked(checked: Checked, progress: Progress | None = None) -> Catalog
 
 
 def _with_selection(model: CatalogModel, checked: Checked) -> CatalogModel:
-    """Return the model with what associations say: of a known release as it is kept, else by the default features.
-
-    It does not change the odds of AGN among themselves, or of other sources: only models of both have it.
-    """
+    """Return the model with what associations say: of a known release as it is kept, else by the default features."""
     of_agn = checked.grouping.of_agn(model.classes)
-    if of_agn.all() or not of_agn.any():
+    if of_agn.all() or not of_agn.any():  # nothing changes the odds among AGN, or among other sources
         return model
     catalog, recipe = checked.catalog, checked.recipe
     default = [feature.name for feature in parse_features(DEFAULT_FEATURE_SET, catalog)]
@@ -135,9 +133,8 @@ def _with_selection(model: CatalogModel, checked: Checked) -> CatalogModel:
 def training_counts(checked: Checked) -> dict[str, int]:
     """Return the number of training sources of each label, with a weight behind ``@``; those of classes come first."""
     labels = zip(checked.rows.y, checked.rows.weight, strict=True)
-    words = [f"{label}@{weight:g}".removesuffix("@1") for label, weight in labels]
-    learned = (*checked.grouping.names, *sorted({*words} - {*checked.grouping.names}))
-    return {word: words.count(word) for word in learned}
+    counts = Counter(f"{label}@{weight:g}".removesuffix("@1") for label, weight in labels)
+    return {word: counts[word] for word in dict.fromkeys([*checked.grouping.names, *sorted(counts)])}
 
 
 def _domain(rows: FeatureTable, grouping: ClassGrouping) -> TrainingDomain:
@@ -169,8 +166,8 @@ def classify(
     Returns
     -------
     Table
-        The label table, the same as the command ``fermiclass classify`` writes. In its metadata, ``leftout`` has the
-        features that were left out.
+        The label table, as the command ``fermiclass classify`` writes it. Its metadata ``leftout`` are the features
+        that were left out.
 
     Raises
     ------
@@ -194,8 +191,6 @@ def retrain(
 ) -> CatalogModel:
     """Train the model of a label table again: the same recipe and sources give the same model.
 
-    Other versions of the libraries may round differently; the model then differs slightly.
-
     Parameters
     ----------
     labels
@@ -217,19 +212,13 @@ def retrain(
 
 
 def checked_again(labels: Labels, train_on: Catalog) -> Checked:
-    """Return the recipe of a label table, checked with its training catalogue.
-
-    Raises CatalogError when the catalogue is another one, or gives other numbers of training sources.
-    """
+    """Return the recipe of a label table, checked with its training catalogue, which gives the same numbers."""
     labels.trained_on.check(train_on.origin, f"the model of '{labels.source}'")
     checked = labels.recipe.check(train_on)
     found, expected = training_counts(checked), labels.training_counts
     if found != expected:
-        numbers = ", ".join(
-            f"{found.get(name, 0)} {name} for {expected.get(name, 0)}"
-            for name in {**expected, **found}
-            if found.get(name) != expected.get(name)
-        )
+        odd = [name for name in {**expected, **found} if found.get(name) != expected.get(name)]
+        numbers = ", ".join(f"{found.get(name, 0)} {name} for {expected.get(name, 0)}" for name in odd)
         raise CatalogError(
             f"{train_on.source} does not give the training sources of '{labels.source}': {numbers}. Give the catalogue "
             "from which these labels were learned, with the same labels of your own."

@@ -609,7 +609,7 @@ def test_labels_have_their_candidates(few):
     )
     chance = objects(*directions(rng, 2000))
     given = {"features": "six", "targets": "unassociated", "counterparts": [planted, chance]}
-    with pytest.warns(CatalogWarning, match=r"'sky\.csv' changes no probability"):
+    with pytest.warns(CatalogWarning, match=r"'sky\.csv': it changes no probability"):
         labels = classify(few, recipe=Recipe().with_settings(steps=40, num_inducing=15), **given)
     strengths = json.loads(labels.meta[COUNTERPARTS_KEY])
     assert [bool(each["completeness"]) for each in strengths] == [True, False]
