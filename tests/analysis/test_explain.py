@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from fermiclass import Catalog, Recipe, explain, extract_features, read_catalog, read_table, retrain, train
-from fermiclass import write_table as write
+from fermiclass import Catalog, Recipe, explain, extract_features, read_catalog, retrain, train
 from fermiclass.analysis.explain import PERCENTILES, feature_kinds, measured
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.catalog.releases import CatalogWarning
@@ -215,20 +214,6 @@ def test_two_classes_and_other_likelihoods(few, name):
     found = explain(train(few, settings=settings, features="LP_Index,LP_beta", classes="agn=bll+fsrq,psr"), few, name)
     assert found.without_feature.shape == (2, 2)
     np.testing.assert_allclose(found.probabilities, found.without_errors)  # MGP knows no error bars
-
-
-@pytest.mark.parametrize("ending", [".fits", ".vot"])
-def test_the_model_of_a_label_table(model, few, tmp_path, ending):
-    given = {"unassociated": {"bll": 0.25, "fsrq": 0.125, "psr": 0.625}}
-    write(model.label(few, class_priors=given), tmp_path / f"labels{ending}")
-    labels = read_table(tmp_path / f"labels{ending}")
-    assert Labels(labels).recipe.class_priors == given
-    if ending == ".fits":
-        again = retrain(labels, few)
-        for key, weights in model.estimator.weights_.items():
-            np.testing.assert_array_equal(again.estimator.weights_[key], weights, err_msg=key)
-        assert again.features == model.features
-        assert again.estimator.get_params() == model.estimator.get_params()
 
 
 def test_the_model_of_a_label_table_of_the_open_world(open_world, few):

@@ -13,7 +13,6 @@ from fermiclass.analysis.facts import CLAIMS, KNOWN, past_candidates
 from fermiclass.analysis.followup import ADDED, CRITERIA
 from fermiclass.brought.other_list import OtherList
 from fermiclass.errors import CatalogError, FermiclassError, SelectionError
-from fermiclass.labelling.labels import Labels
 from tests.show.page.conftest import make_up_labels
 
 
@@ -358,9 +357,3 @@ def test_missing_columns(labels, dr4):
     with pytest.raises(CatalogError, match="no column PRED_CLASS"):
         followup(dr4.table)
     assert issubclass(SelectionError, FermiclassError)
-
-
-def test_classes_of_a_label_table(labels):
-    assert Labels(labels).classes == ["bll", "fsrq", "psr"]
-    with pytest.raises(CatalogError, match=r"no columns P_<class> and Unc_P_<class>: it is not a label table"):
-        Labels(labels["Source_Name", "P_MAX"])

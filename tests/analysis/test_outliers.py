@@ -124,13 +124,6 @@ def test_a_label_does_not_vouch_for_itself(spoilt, found):
     assert dict(zip(("P_bll", "P_psr"), looks, strict=True))[claimed] < 0.5
 
 
-def test_bright_sources_alone(few):
-    bright = find_outliers(few, recipe=default_recipe(**QUICK | {"steps": 20}), min_significance=15.0, folds=2, **OLD)
-    assert np.all(bright["Signif_Avg"] > 15.0)
-    known = np.isin(few.classes, ["bll", "fsrq", "psr", "msp"]) & (np.asarray(few.table["Signif_Avg"]) > 15.0)
-    assert sorted(bright["Source_Name"]) == sorted(few.names[known])
-
-
 @pytest.mark.usefixtures("eagerly")
 def test_the_default_judges_sources_of_one_class(few):
     """Neither AGN that are bll or fsrq, but which is unknown, nor soft Galactic sources, which have no class."""

@@ -10,7 +10,6 @@ from fermiclass.errors import FeatureError
 from fermiclass.features import (
     EXTENDED_FEATURES,
     FEATURES,
-    PAPER_FEATURES,
     SIX_FEATURES,
     extract_features,
     parse_features,
@@ -21,11 +20,6 @@ def test_names_keep_their_order_and_sets_mix_with_names():
     assert [f.name for f in parse_features(" LP_beta, ln_Flux1000,")] == ["LP_beta", "ln_Flux1000"]
     assert parse_features("six,HR_12") == (*SIX_FEATURES, FEATURES["HR_12"])
     assert parse_features([FEATURES["HR_12"], "LP_beta"]) == (FEATURES["HR_12"], FEATURES["LP_beta"])
-
-
-def test_names_of_features_parse_to_the_same_features():
-    for members in (SIX_FEATURES, PAPER_FEATURES, EXTENDED_FEATURES):
-        assert parse_features(",".join(feature.name for feature in members)) == members
 
 
 def test_raw_column_takes_the_uncertainty_that_the_catalogue_has(make_catalog):

@@ -419,6 +419,9 @@ RADIUS_90 = np.sqrt(-2.0 * np.log(0.1))
         ({"e_RAJ2000": 2.0 * u.s, "e_DEJ2000": 7.0 * u.arcsec}, (15, 7), "e_RAJ2000, e_DEJ2000 (1 σ)"),  # NVSS at 60°
         ({"eeMaj": 5.0, "eeMin": 2.0, "eePA": 90.0}, (5, 2), "eeMaj, eeMin, eePA (1 σ, taken as arcsec)"),  # AllWISE
         ({"err_ellipse_r0": 9.0, "err_ellipse_r1": 6.0, "err_ellipse_ang": 0.0}, (6 / SIGMA, 9 / SIGMA), "95 % radii"),
+        ({"ra_err_arcsec": 2.0, "dec_err_arcsec": 3.0}, (2, 3), "ra_err_arcsec, dec_err_arcsec (1 σ)"),
+        ({"sigra": 2.0 * u.arcsec, "sigdec": 3.0 * u.arcsec}, (2, 3), "sigra, sigdec (1 σ)"),
+        ({"e_RA": 2e3 * u.mas, "e_Dec": 3e3 * u.mas}, (2, 3), "e_RA, e_Dec (1 σ)"),
     ],
 )
 def test_errors_of_positions_are_known_by_their_names(columns, sigmas, said):
@@ -523,33 +526,6 @@ def test_a_number_that_stands_for_none_is_a_blank(name, mark):
     np.testing.assert_array_equal(found.flux, expected.flux)
 
 
-@pytest.mark.parametrize(
-    ("east", "north", "factor"),
-    [
-        ("E_RA", "E_DEC", u.deg / 3600),
-        ("ra_err_arcsec", "dec_err_arcsec", 1),
-        ("sigra", "sigdec", u.arcsec),
-        ("e_RA", "e_Dec", 1e3 * u.mas),
-        ("e_ra", "e_dec", (u.s / 15, u.arcsec)),
-        ("err_ellipse_r1", "err_ellipse_r0", SIGMA * u.arcsec),
-    ],
-)
-def test_position_errors_of_surveys(east, north, factor):
-    """Errors of 2 arcsec to the east and 3 to the north, at 60 degrees of declination; seconds of time are 15 cos δ."""
-    of_east, of_north = factor if isinstance(factor, tuple) else (factor, factor)
-    time = 2.0 if isinstance(factor, tuple) else 1.0
-    columns = {
-        east: np.full(60, 2.0) * time * of_east,
-        north: np.full(60, 3.0) * of_north,
-        "err_ellipse_ang": [0.0] * 60,
-    }
-    found = Candidates.of(
-        Table({"designation": [f"A{k}" for k in range(60)], "ra": range(60), "dec": [60.0] * 60, **columns})
-    )
-    assert found.covariance[0] * 3600**2 == pytest.approx([4.0, 9.0, 0.0])
-    assert found.names[1] == "A1"
-
-
 def test_claims_are_capped():
     rng = np.random.default_rng(7)
     table, P = sources(rng, 300), kinds(rng, 300)
@@ -590,16 +566,6 @@ def test_few_claims_in_one_region_count():
 def test_tables_that_cannot_be_used_are_refused(columns, meta, words):
     with pytest.raises(CatalogError, match=words):
         Candidates.of(Table(columns, meta=meta))
-
-
-def test_many_candidates_in_one_ellipse():
-    rng = np.random.default_rng(8)
-    table = sources(rng, 20)
-    table["Conf_95_SemiMajor"][0], table["Conf_95_SemiMinor"][0] = 10.0, 7.0
-    near = objects(*directions(rng, 100_000)).around(table)
-    assert near.covered[0]
-    assert summed(near, 20)[0, 0] == pytest.approx(1.0, abs=0.05)
-    assert np.sum((near.source == 0) & (near.u <= 1)) == pytest.approx(near.chance[0], rel=0.1)
 
 
 def test_labels_have_their_candidates(few):

@@ -5,10 +5,8 @@ import pytest
 
 from fermiclass import Catalog, train
 from fermiclass.catalog import THREE_CLASSES, default_classes, read_catalog
-from fermiclass.features import FEATURE_SETS
 from fermiclass.labelling.associations import SelectionPrior
-from fermiclass.labelling.recipe import DEFAULT_SETTINGS, Recipe, default_settings
-from fermiclass.nimgp.names import METHODS
+from fermiclass.labelling.recipe import DEFAULT_SETTINGS, Recipe
 from fermiclass.nimgp.settings import Settings
 from tests.conftest import slim_path
 
@@ -123,19 +121,6 @@ def test_soft_sources_teach_that_they_are_no_pulsars(model, few):
     without = train(catalog, recipe=Recipe().with_settings(**TINY), features="six,asinh_GLAT")
     p, q = (np.asarray(one.label(few[soft], "all")["Sum_P_pulsar"]) for one in (model, without))
     assert p.mean() < q.mean() - 0.02
-
-
-def test_the_default_is_the_open_world():
-    assert [feature.name for feature in FEATURE_SETS["galactic"]][-1] == "asinh_GLAT"
-    settings = Recipe().with_settings(steps=3).settings
-    assert Settings(**default_settings(steps=3)) == settings
-    assert (settings.method, settings.objective) == ("nimgp-fo", "predictive")
-
-
-def test_minibatches_are_for_methods_without_parameters_for_every_source():
-    found = {method: Recipe().with_settings(method=method).settings.batch_size for method in METHODS}
-    assert {method for method, size in found.items() if size is None} == {"nimgp", "mgp-aug"}
-    assert Recipe().with_settings(batch_size=None).settings.batch_size is None
 
 
 def test_an_agn_is_a_bll_or_an_fsrq(labels):

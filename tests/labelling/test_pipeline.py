@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from astropy.table import MaskedColumn
 
-from fermiclass import Catalog, classify, extract_features, read_catalog
+from fermiclass import Catalog, classify, read_catalog
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError, ClassError
-from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.labelling.training_rows import MIN_PER_CLASS
 from fermiclass.nimgp.settings import Settings
@@ -45,28 +44,12 @@ def with_columns(catalog, **columns):
 
 
 def test_what_a_model_is_made_of(model, few):
-    assert isinstance(model, CatalogModel)
-    codes = few.classes
-    counts = {
-        "bll": np.sum(codes == "bll"),
-        "fsrq": np.sum(codes == "fsrq"),
-        "psr": np.isin(codes, ["psr", "msp"]).sum(),
-    }
+    counts = {name: int(np.isin(few.classes, [name, "msp"] if name == "psr" else name).sum()) for name in CLASSES}
     assert dict(model.provenance.training_counts) == counts
-    assert model.provenance.origin.source == "4FGL-DR4.fits.gz"
-    assert model.provenance.origin.sha256 == few.sha256
-    assert model.provenance.origin.release == "4FGL-DR4"
+    origin = model.provenance.origin
+    assert (origin.source, origin.sha256, origin.release) == ("4FGL-DR4.fits.gz", few.sha256, "4FGL-DR4")
     assert set(model.provenance.versions) == {"fermiclass", "tensorflow", "numpy", "astropy"}
-    assert len(model.features) == 6
-    assert model.imputation.names == model.features
     assert len(model.domain.X) == sum(counts.values())
-    np.testing.assert_array_equal(model.estimator.classes_, CLASSES)
-
-
-def test_min_significance_chooses_training_sources(dr4):
-    table = Recipe(classes=THREE_CLASSES, min_significance=30.0).check(dr4).rows
-    assert np.all(dr4.table["Signif_Avg"][np.isin(dr4.names, table.names)] > 30.0)
-    assert 0 < len(table) < len(Recipe(classes=THREE_CLASSES).check(dr4).rows)
 
 
 def test_how_few_is_too_few(dr4):
@@ -83,8 +66,6 @@ def test_labels_make_sense(labels, few):
     P = np.column_stack([labels[f"P_{name}"] for name in CLASSES])
     assert P.min() >= 0.0
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-6)
-    np.testing.assert_array_equal(labels["PRED_CLASS"], np.array(CLASSES)[P.argmax(axis=1)])
-    np.testing.assert_array_equal(labels["P_MAX"], P.max(axis=1))
     trained = np.isin(few.classes, CLASSES)
     assert np.mean(np.asarray(labels["PRED_CLASS"])[trained] == few.classes[trained]) > 0.75
 
@@ -144,14 +125,6 @@ def test_missing_and_absurd_values_are_labelled_and_flagged(model, few, labels):
     untouched[[3, 4, 5, 7, 8, 9, 11, 12, 13, 14, 15]] = False
     for name in ("P_bll", "ENTROPY", "OOD_SCORE", "LABEL_FLAGS"):
         np.testing.assert_array_equal(table[name][untouched], labels[name][untouched], err_msg=name)
-
-
-def test_the_releases_own_gaps_are_flagged(model, dr4):
-    data = extract_features(dr4, model.features, model.grouping, imputation=model.imputation)
-    gaps = data.flags > 0
-    assert 0 < gaps.sum() < 100
-    flags = np.asarray(model.label(dr4[gaps], "all")["LABEL_FLAGS"])
-    np.testing.assert_array_equal(flags & 3, data.flags[gaps])
 
 
 def test_masked_text_and_missing_columns(model, few, labels):
