@@ -101,6 +101,14 @@ def few_file(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def default_model(dr4):
+    """A model of the default, of few steps."""
+    from fermiclass import Recipe, train
+
+    return train(dr4, Recipe().with_settings(steps=5, num_inducing=10))
+
+
+@pytest.fixture(scope="session")
 def model(few):
     """Of three classes and six features, hardly trained."""
     from fermiclass import train

@@ -12,7 +12,7 @@ import numpy as np
 from astropy.table import Column, Table
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
-from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.metrics import auc, roc_curve
 
 from fermiclass.brought.joining import list_of, same_sources
 from fermiclass.brought.other_list import OtherList, Pairs, names_of
@@ -317,6 +317,6 @@ def _rocs(
             score, is_one = score[mine][chosen], within[chosen]
         if 0 < is_one.sum() < len(is_one):
             false, true, _ = roc_curve(is_one, score)
-            area = float(roc_auc_score(is_one, score))
-            n = {"positive": int(is_one.sum()), "negative": int(np.sum(~is_one))}
-            yield " or ".join(classes[c] for c in sorted(inside)), {"false": false, "true": true, "auc": area, **n}
+            found = {"false": false, "true": true, "auc": float(auc(false, true))}
+            numbers = {"positive": int(is_one.sum()), "negative": int(np.sum(~is_one))}
+            yield " or ".join(classes[c] for c in sorted(inside)), found | numbers

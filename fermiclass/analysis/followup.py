@@ -33,8 +33,7 @@ CRITERIA = {
 #: Criteria that are multiplied by LASTS: of a source that is not there, nothing can be learned.
 WEIGHTED = ("information", "probability")
 
-#: NOISE_ENTROPY below this is rounding: first-order methods count what the error bars add in INFORMATION.
-LEAST_NOISE_ENTROPY = 1e-5
+LEAST_NOISE_ENTROPY = 1e-5  #: NOISE_ENTROPY below this is rounding.
 
 _LABEL_COLUMNS = (
     *("Source_Name", "RAJ2000", "DEJ2000", "GLAT", "Signif_Avg"),
@@ -62,7 +61,7 @@ Range = tuple[float, float]
 
 
 class Constraint(NamedTuple):
-    """A constraint on the sources: its text, its column, and the function of the column that must be true."""
+    """A constraint on the sources: its text, its column, and what must be true of the column."""
 
     text: str
     column: str
@@ -329,7 +328,6 @@ def _lists_of(given: Any) -> list[OtherList]:
 
 
 def _named(names: Sequence[str]) -> str:
-    """Return the first of some names in brackets."""
     shown = [str(name) for name in names[:_MOST_NAMED] if name]
     return f" ({', '.join(shown)}{', ...' if len(names) > _MOST_NAMED else ''})" if shown else ""
 
@@ -345,7 +343,6 @@ def _limit(
 
 
 def _by_class(ranking: _Ranking) -> Iterator[Constraint]:
-    """Yield that a wanted class is the most probable one, unless its probability ranks."""
     if ranking.wanted and ranking.by != "probability":
         likely = f"most probably {' or '.join(ranking.wanted)}"
         yield Constraint(likely, "PRED_CLASS", lambda names: np.isin(names, ranking.wanted))

@@ -29,7 +29,7 @@ SIGNIFICANCE_EDGES = (0.0, 5.0, 7.0, 10.0, 20.0, np.inf)  #: Edges of the bins o
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of paired differences, its standard error, and the number of pairs."""
+    """Mean of n paired differences, and its standard error."""
 
     mean: float
     se: float
@@ -162,8 +162,8 @@ class Evaluation:
     def per_class(self, method: str, population: str = "all") -> dict[str, dict[str, Any]]:
         """Return :func:`fermiclass.evaluation.metrics.per_class` of a population."""
         groups, together = tuple(self.targets.populations[population].groups), self.targets.together
-        p, truth = self._view(population, method, known=False)
-        return metrics.per_class(p, truth, groups, together=together if set(together) < set(groups) else ())
+        together = together if set(together) < set(groups) else ()
+        return metrics.per_class(*self._view(population, method, known=False), groups, together=together)
 
     def candidates(self, method: str, population: str = "all") -> dict[str, list[dict[str, Any]]]:
         """Return :func:`fermiclass.evaluation.metrics.candidates` of a population."""

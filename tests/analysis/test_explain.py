@@ -231,16 +231,6 @@ def test_the_model_of_a_label_table_of_the_open_world(open_world, few):
     np.testing.assert_allclose(found.probabilities[found.classes.index("other")], labels["P_other"][0], atol=1e-6)
 
 
-def test_a_source_of_the_open_world(open_world, few, name):
-    """All that is compared with are sources of one class; labels of several classes teach, but are no example."""
-    found = explain(open_world, few, name, class_priors="selection")
-    label = open_world.label(few[few.names == name], "all", class_priors="selection")[0]
-    assert found.classes == ("bll", "fsrq", "psr", "msp", "other")
-    assert list(found.probabilities) == [label[f"P_{each}"] for each in found.classes]
-    assert set(found.neighbours["CLASS"]) <= set(found.classes)
-    assert np.all(np.isfinite(found.population))
-
-
 def test_a_source_with_an_unknown_value_is_explained_as_it_is_labelled(open_world, few):
     """Its probabilities average over the unknown value; the known ones keep their errors."""
     table = few.table.copy()

@@ -95,12 +95,8 @@ def test_a_wanted_group(labels):
     assert list(both["Source_Name"]) == list(followup(labels, want="pulsar")["Source_Name"])
     of_classes = [f"P_{name}" for name in ("bll", "fsrq", "psr", "msp")]
     assert [name for name in both.colnames if name in of_classes] == of_classes  # msp comes before psr in other tables
-    for want, column in (
-        ("MSP", "P_msp"),
-        ("P_psr", "P_psr"),
-        ("Sum_P_pulsar", "Sum_P_pulsar"),
-        ("Pulsar", "Sum_P_pulsar"),
-    ):
+    columns = {"MSP": "P_msp", "P_psr": "P_psr", "Sum_P_pulsar": "Sum_P_pulsar", "Pulsar": "Sum_P_pulsar"}
+    for want, column in columns.items():
         one = followup(table, want=want, min_probability=0.2)
         assert one.meta["rankedby"] == f"{column} * LASTS"
         assert np.all(one[column] >= 0.2)

@@ -56,11 +56,6 @@ def test_least_significance_is_for_training_only(dr1, dr4, spy):
     assert len(Spy.seen[1]) == 2741 > len(evaluation)
 
 
-def test_releases_in_the_wrong_order(dr1):
-    with pytest.raises(CatalogError, match="no source"):
-        open_world(dr1[dr1.classes != ""], dr1)
-
-
 def test_folds(dr4, spy):
     """Every source with a class is predicted once, by a model that has not seen it."""
     targets = folds(dr4, 3, **OLD)

@@ -78,12 +78,6 @@ def test_the_reference_is_that_of_the_mixture():
     assert np.mean(ratio / (1 + ratio)) == pytest.approx(is_agn.mean(), abs=1e-3)
 
 
-def test_only_probabilities_of_unassociated_sources_matter():
-    catalog, p_agn = simulate(2000)
-    spoilt = np.where(catalog.classes == "", p_agn, 0.123)
-    assert SelectionPrior.fit(catalog, spoilt, 4.0) == SelectionPrior.fit(catalog, p_agn, 4.0)
-
-
 def test_faint_agn_are_never_made_rarer():
     """Where the bright ones lack associations, which no selection explains, the slope is 0."""
     prior = SelectionPrior.fit(*simulate(10_000, slope=0.5), 4.0)
@@ -106,15 +100,6 @@ def test_too_few_sources_change_nothing():
     np.testing.assert_array_equal(SelectionPrior().odds(catalog), 1.0)
     latitude = SelectionPrior.fit(*few_of(catalog, p_agn, catalog.classes == "", 5), 4.0)
     assert latitude == SelectionPrior(0.0, latitude.intercept, latitude.gradient, latitude.norm) != SelectionPrior()
-
-
-def test_without_latitudes_nothing_changes():
-    catalog, p_agn = simulate(500)
-    table = catalog.table.copy()
-    table.remove_column("GLAT")
-    bare = Catalog(table, catalog.release, catalog.source, catalog.sha256)
-    assert SelectionPrior.fit(bare, p_agn, 4.0) == SelectionPrior()
-    np.testing.assert_array_equal(PRIOR.odds(bare), 1.0)
 
 
 def test_sources_of_unknown_place_or_significance_are_left_out():

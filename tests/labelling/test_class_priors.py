@@ -17,18 +17,11 @@ PI = np.array([0.5, 0.3, 0.2])
 GIVEN = {"unassociated": {"bll": 0.25, "fsrq": 0.125, "psr": 0.625}, "bcu": {"bll": 0.5, "fsrq": 0.4, "psr": 0.1}}
 
 
-def test_given_priors_come_back():
-    meta = Recipe(classes="bll,fsrq,psr", class_priors=GIVEN).to_meta()
-    assert meta["class_priors"] == "given"
-    assert stated_priors(meta) == GIVEN == Recipe.from_meta(meta | {"evidence": "none"}).class_priors
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_named_priors_come_back(way):
-    meta = Recipe(classes="bll,fsrq,psr", class_priors=way, evidence="none").to_meta()
-    assert "priors" not in meta
-    assert stated_priors(meta) == {}
-    assert Recipe.from_meta(meta).class_priors == way
+@pytest.mark.parametrize("priors", [*WAYS, GIVEN], ids=str)
+def test_priors_come_back(priors):
+    meta = Recipe(classes="bll,fsrq,psr", class_priors=priors).to_meta()
+    assert stated_priors(meta) == (GIVEN if priors is GIVEN else {})
+    assert Recipe.from_meta(meta).class_priors == priors
 
 
 @pytest.mark.parametrize("damaged", ["", "bll", "[1]", '{"bcu": 1}', '{"bcu": {"bll": null}}', '{"bcu": {"bll": true}}',

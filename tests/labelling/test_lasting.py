@@ -39,9 +39,8 @@ def test_the_formula(later, release):
     about = MODELS[later]["full"]
     for k, p in enumerate(lasting.lasting(few)):
         source = few[[k]]
-        ra, dec, s, error, flags = (
-            float(source.table[name][0]) for name in ("RAJ2000", "DEJ2000", "Signif_Avg", "Conf_95_SemiMajor", "Flags")
-        )
+        names = ("RAJ2000", "DEJ2000", "Signif_Avg", "Conf_95_SemiMajor", "Flags")
+        ra, dec, s, error, flags = (float(source.table[name][0]) for name in names)
         code = source.classes[0]
         q = {name: FEATURES[name].measure(source).value[0] for name in lasting.SPECTRUM if name in about["inputs"]} | {
             "ln_Signif_Avg": np.log(s),

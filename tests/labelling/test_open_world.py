@@ -146,10 +146,3 @@ def test_selection_priors_change_unassociated_sources_and_bcu_alone(model, few, 
     ratio = model.selection.ratios(few, model.grouping, CLASSES)
     np.testing.assert_allclose(p, q * ratio / (q * ratio).sum(axis=1, keepdims=True), atol=1e-4)
     assert not np.allclose(p[few.classes == ""], q[few.classes == ""], atol=0.01)
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_models_of_agn_alone_have_no_selection_prior(few):
-    model = train(few, settings=Settings(method="mgp", steps=1, num_inducing=5), features="six", classes="bll,fsrq")
-    assert model.selection == SelectionPrior()
-    assert model.estimator.label_sets is None

@@ -94,6 +94,7 @@ def test_what_is_given_replaces_what_it_had():
     recipe = Recipe.of(Recipe.paper(), settings=Settings(steps=7), features="six", classes=None)
     assert (recipe.features, recipe.classes, recipe.settings.steps) == ("six", "bll,fsrq,psr", 7)
     assert recipe.class_priors == "trained"
+    assert (Recipe.paper().settings.epochs, Recipe.paper(steps=9).settings.epochs) == (750, None)
     with pytest.raises(ClassError, match="targets='some' is unknown"):
         Recipe.of(None, targets="some")
 
@@ -105,11 +106,6 @@ def test_a_word_that_is_no_field_of_a_recipe_is_refused(dr4, name):
         function(dr4, *given, featurs="six")
     with pytest.raises(RecipeError, match=r"'six' is no recipe\. Write features='six' in full"):
         function(dr4, *given, "six")
-
-
-def test_steps_replace_epochs():
-    assert Recipe.paper().settings.epochs == 750
-    assert Recipe.paper(steps=9).settings.epochs is None
 
 
 @pytest.mark.parametrize("method", METHODS)
