@@ -33,14 +33,6 @@ def definitions() -> str:
     return "\n".join(f"{column.heading}: {column.meaning}." for column in COLUMNS.values() if column.heading)
 
 
-def directions() -> str:
-    """Return in which of the printed metrics lower is better, a sentence."""
-    higher = [column.heading for column in COLUMNS.values() if column.heading and column.higher_is_better]
-    if not higher:
-        return "Lower is better in all of them."
-    return f"Higher is better in {', '.join(higher)}, lower in all others."
-
-
 def shown(evaluation: Evaluation) -> list[str]:
     """Return the methods to print, the lowest NLL first: all but the baselines that are not among the best."""
     of_baseline = {name: evaluation.results[name].method.is_baseline for name in evaluation.table.index}
@@ -175,7 +167,7 @@ def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> 
     if hidden:
         console.print(f"{hidden} more baselines are not as good; --json writes them all.")
     console.print(
-        f"{definitions()}\n{directions()} The best constant probabilities have an NLL of "
+        f"{definitions()}\nLower is better in all of them. The best constant probabilities have an NLL of "
         f"{evaluation.nll_of_constants:.3f}. s: seconds of training and prediction."
     )
     chance = evaluation.table.loc[best, "ece_by_chance"]
