@@ -31,9 +31,6 @@ _LOG = logging.getLogger(__name__)
 
 USER_ERROR, BUG, INTERRUPTED = 2, 1, 130
 
-#: Keys of the context's metadata: whether the traceback of an error is shown, and whether nothing else is printed.
-DEBUG, QUIET = "fermiclass.debug", "fermiclass.quiet"
-
 #: Options of the group that may stand behind the command, too.
 _ANYWHERE = re.compile(r"-q|--quiet|-v+|--verbose|--debug|--log(=.*)?", re.DOTALL)
 _EPILOG = "-q, -v, --log FILE.log and --debug may stand anywhere: see fermiclass --help."
@@ -159,7 +156,7 @@ class CommandGroup(click.Group):
 
     def _fail(self, ctx: click.Context, message: str, status: int) -> None:
         _LOG.error("%s", message, exc_info=status != INTERRUPTED)
-        if ctx.meta.get(DEBUG):
+        if ctx.params.get("debug"):
             traceback.print_exc()
         click.echo(f"fermiclass: {'' if status == INTERRUPTED else 'error: '}{message}", err=True)
         sys.exit(status)
@@ -225,13 +222,12 @@ def _show_warning(shown: set[str], message: Warning | str, category: type[Warnin
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
-def main(ctx: click.Context, quiet: bool, verbose: int, log: Path | None, debug: bool) -> None:
+def main(ctx: click.Context, /, verbose: int, log: Path | None, **_: bool) -> None:
     """Probabilistic classes for the unassociated sources of the Fermi-LAT catalogue.
 
     \b
     Example:
       fermiclass classify 4FGL-DR4.fits -o labels.fits
     """  # noqa: D301 (\b keeps click from re-wrapping)
-    ctx.meta.update({QUIET: quiet, DEBUG: debug})
     to_standard_error(ctx, verbose)
     to_file(ctx, log)

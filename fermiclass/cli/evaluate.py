@@ -13,7 +13,7 @@ from fermiclass.cli.options import BroughtIn, CandidateTables
 from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.nimgp.names import METHODS
-from fermiclass.show.terminal import load_tensorflow, stages
+from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 _DEFAULT, _CORE = "default", "@core"  # by_name imports scikit-learn
 
@@ -74,7 +74,6 @@ _DEFAULT, _CORE = "default", "@core"  # by_name imports scikit-learn
 @options.set_option
 @options.file_option("--json", "json_file", help="Write the results to this file.")
 @options.file_option("--plot", help="Figure of the results: .png, .pdf or .svg.")
-@options.common_options
 @options.with_recipe()
 def evaluate(
     catalog: Path,
@@ -90,7 +89,6 @@ def evaluate(
     baselines: bool,
     json_file: Path | None,
     plot: Path | None,
-    quiet: bool,
 ) -> None:
     """Measure how far the probabilities can be trusted, across releases or within one.
 
@@ -110,8 +108,8 @@ def evaluate(
     if plot is not None:
         check_figure_place(plot, catalog, open_world, *brought.files, *candidates.files)
     if candidates.files:
-        load_tensorflow(quiet=quiet)
-    with stages("methods", quiet=quiet) as progress:
+        load_tensorflow()
+    with progress_bar("methods") as progress:
 
         def tell(name: str, done: int, total: int) -> None:
             if name.removesuffix(_CORE) in (_DEFAULT, *METHODS):
@@ -135,7 +133,6 @@ def evaluate(
         write_json(json_file, result.to_dict())
     if plot is not None:
         write_figure(plot, evaluation_figure(result))
-    if not quiet:
-        print_evaluation(result)
-        if result.counterparts:
-            print_counterparts_test(result)
+    print_evaluation(result)
+    if result.counterparts:
+        print_counterparts_test(result)

@@ -16,7 +16,7 @@ from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.source_names import find_source
 from fermiclass.cli.app import SectionedCommand
 from fermiclass.cli.folders import candidates_beside, load_folder, look_for, read_folder
-from fermiclass.cli.options import FILE, BroughtIn, brought_options, class_priors_option, common_options, file_option
+from fermiclass.cli.options import FILE, BroughtIn, brought_options, class_priors_option, file_option
 from fermiclass.errors import CatalogError
 from fermiclass.io.files import check_figure_place, exists, write_figure
 from fermiclass.io.model_folder import CATALOGUE, ModelFiles
@@ -50,7 +50,6 @@ _SAME, _ROUNDED = 1e-3, 0.05
 @brought_options
 @class_priors_option(help="Class priors, for a model folder only, as in 'classify'. A label table contains its own.")
 @file_option("--plot", help="Figure of the explanation: .png, .pdf or .svg; of several sources a .pdf.")
-@common_options
 def explain(
     labels_or_model: Path,
     names: tuple[str, ...],
@@ -59,7 +58,6 @@ def explain(
     brought: BroughtIn,
     class_priors: str | GroupPriors | None,
     plot: Path | None,
-    quiet: bool,
 ) -> None:
     """Explain the probabilities of sources.
 
@@ -105,7 +103,7 @@ def explain(
         training = brought.into(_read(train_on, trained_on, labels_or_model, "--train-on", BroughtIn()))
     if isinstance(about, Labels):
         recipe = about.recipe
-        model = train_with_bar(checked_again(about, training), quiet=quiet, what="training again")
+        model = train_with_bar(checked_again(about, training), what="training again")
         explained = explain_all(
             model, loaded, found, train_on=training, class_priors=recipe.class_priors, evidence=recipe.evidence
         )
@@ -113,7 +111,7 @@ def explain(
             _compare(about, each)
     else:
         trained_on.check(training.origin, f"the model in '{labels_or_model}'")
-        model = load_folder(labels_or_model, about, quiet=quiet)
+        model = load_folder(labels_or_model, about)
         explained = explain_all(model, loaded, found, train_on=training, class_priors=class_priors)
     if plot is not None:
         from matplotlib.figure import Figure
@@ -122,7 +120,7 @@ def explain(
         for each, page in zip(explained, pages, strict=True):
             explanation(each, figure=page)
         write_figure(plot, *pages)
-    for each in explained if not quiet else ():
+    for each in explained:
         print_explanation(each)
         if isinstance(about, Labels) and COUNTERPARTS_KEY in about.meta:
             print_counterpart(about, each.name, candidates_beside(labels_or_model, about))

@@ -52,14 +52,14 @@ def found_beside(labels: Labels, path: Path) -> Catalog | None:
     return None
 
 
-def load_folder(folder: Path, files: ModelFiles, *, quiet: bool) -> Any:
+def load_folder(folder: Path, files: ModelFiles) -> Any:
     """Load a model of any kind; `files` are those of :func:`read_folder`. TensorFlow starts if the model needs it."""
     try:
         light = in_numpy(Settings.from_json(files.estimator))
     except (ValueError, TypeError, AttributeError):  # the model is damaged: load_model says how
         light = True
     if not light:
-        load_tensorflow(quiet=quiet)
+        load_tensorflow()
     return load_model(folder, files)
 
 

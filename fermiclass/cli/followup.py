@@ -13,7 +13,7 @@ from fermiclass.analysis.followup import followup as rank
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.classes import NATURES
 from fermiclass.cli.folders import candidates_beside, look_for
-from fermiclass.cli.options import FILE, BroughtIn, common_options, completing, file_option, names
+from fermiclass.cli.options import FILE, BroughtIn, completing, file_option, names
 from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.target_lists import check_targets, write_targets
 from fermiclass.labelling.labels import Labels
@@ -132,7 +132,6 @@ def _bits(text: str) -> tuple[int, ...]:
     "--catalog",
     help="The catalogue for charts and reasons. [default: that of the labels, if it is in this folder or beside them]",
 )
-@common_options
 def followup(
     labels: Path,
     outputs: tuple[Path, ...],
@@ -143,7 +142,6 @@ def followup(
     beam: float | None,
     why: bool,
     catalog: Path | None,
-    quiet: bool,
     **chosen: Any,
 ) -> None:
     """Rank labelled sources for follow-up observations.
@@ -171,7 +169,7 @@ def followup(
 
         same = about.trained_on.sha256 == around.sha256
         training = around if same else look_for(about.trained_on, labels, "put beside the labels")
-        model = train_with_bar(checked_again(about, training), quiet=quiet, what="training again")
+        model = train_with_bar(checked_again(about, training), what="training again")
         add_reasons(ranking, explain_all(model, around, list(map(str, ranking["Source_Name"])), train_on=training))
     if charts is not None and around is not None:
         from fermiclass.plots.finder import finder_pages
@@ -180,7 +178,4 @@ def followup(
         write_figure(charts, *(pages if charts.suffix.lower() == ".pdf" else islice(pages, 2)))  # two are too many
     for output in outputs:
         write_targets(ranking, output, columns)
-    if not quiet:
-        print_followup(
-            ranking, [*outputs, *([charts] if charts else [])], rows=chosen["top"] or 10, candidates=candidates
-        )
+    print_followup(ranking, [*outputs, *([charts] if charts else [])], rows=chosen["top"] or 10, candidates=candidates)

@@ -18,7 +18,6 @@ from fermiclass.brought.candidates import COVERS, KINDS, STATUSES, Candidates
 from fermiclass.brought.sources import learn_also, read_sources
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.origin import Origin
-from fermiclass.cli.app import QUIET
 from fermiclass.errors import RecipeError, in_one_line
 from fermiclass.features import FEATURE_SETS
 from fermiclass.io.files import check_place, write_bytes
@@ -110,16 +109,6 @@ class_priors_option = partial(click.option, "--class-priors", metavar="trained|s
 _SEED = click.IntRange(min=0, max=2**32 - 1)
 seed_option = click.option("--seed", type=_SEED, default=0, show_default=True)
 recipe_seed_option = click.option("--seed", type=_SEED, help="Seed of all draws. [default: 0, or that of --config]")
-
-
-def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command ``quiet``, which is said to ``fermiclass`` itself."""
-
-    @wraps(command)
-    def run(**given: Any) -> Any:
-        return command(quiet=bool(click.get_current_context().meta.get(QUIET)), **given)
-
-    return run
 
 
 classes_option = click.option(

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from fermiclass.cli.folders import candidates_beside
-from fermiclass.cli.options import FILE, BroughtIn, brought_options, common_options, file_option
+from fermiclass.cli.options import FILE, BroughtIn, brought_options, file_option
 from fermiclass.io.tables import table_endings
 from fermiclass.labelling.labels import Labels
 from fermiclass.show.page import check_page_place, read_candidates, read_metrics, write_report
+from fermiclass.show.terminal import say
 
 
 @click.command()
@@ -29,7 +30,6 @@ from fermiclass.show.page import check_page_place, read_candidates, read_metrics
     "what became of earlier pulsar candidates.",
 )
 @file_option("--since", metavar="LABELS", help="Earlier labels: the page says what has changed, as 'compare' does.")
-@common_options
 def report(
     labels: Path,
     output: Path | None,
@@ -38,7 +38,6 @@ def report(
     brought: BroughtIn,
     metrics: Path | None,
     since: Path | None,
-    quiet: bool,
 ) -> None:
     """Write a self-contained HTML page of labelled sources: table, sky, features, reliability, provenance.
 
@@ -71,5 +70,4 @@ def report(
         past=None if metrics is None else read_candidates(metrics),
         since=earlier,
     )
-    if not quiet:
-        click.echo(f"{len(about)} sources, {output.stat().st_size / 1e6:.1f} MB: {output}")
+    say(f"{len(about)} sources, {output.stat().st_size / 1e6:.1f} MB: {output}")

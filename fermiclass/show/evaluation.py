@@ -10,7 +10,8 @@ import numpy as np
 from fermiclass.evaluation.by_name import DEFAULT
 from fermiclass.evaluation.counterparts import WITH
 from fermiclass.evaluation.metrics import COLUMNS, LEVEL
-from fermiclass.show.summaries import console_for_tables, rich_table
+from fermiclass.show.summaries import rich_table
+from fermiclass.show.terminal import console_for_tables
 
 if TYPE_CHECKING:
     from rich.console import Console

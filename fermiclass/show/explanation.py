@@ -21,7 +21,8 @@ from fermiclass.labelling.labels import (
     shown,
 )
 from fermiclass.labelling.prediction_columns import FLAG_OUTSIDE_DOMAIN
-from fermiclass.show.summaries import console_for_tables, rich_table
+from fermiclass.show.summaries import rich_table
+from fermiclass.show.terminal import console_for_tables
 
 if TYPE_CHECKING:
     from astropy.table import Table

@@ -32,6 +32,7 @@ from fermiclass.labelling.labels import (
     shown,
 )
 from fermiclass.show.caveats import caveats
+from fermiclass.show.terminal import console_for_tables
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -342,11 +343,6 @@ def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: 
         console.print(rich_table(*names, *([">move"] if moves else []), rows=lines))
     if path is not None:
         console.print(f"{len(comparison.table)} sources: {path}", soft_wrap=True)
-
-
-def console_for_tables() -> Console:
-    """Return a console that prints names, classes and paths as they are: without highlighting, markup or emoji."""
-    return Console(highlight=False, markup=False, emoji=False)
 
 
 def rich_table(*columns: str, rows: Iterable[Iterable[object]] = (), padding: PaddingDimensions = (0, 1)) -> RichTable:

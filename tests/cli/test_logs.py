@@ -109,7 +109,7 @@ def test_little_memory(monkeypatch):
 def test_without_a_terminal_progress_is_a_line_a_minute(monkeypatch, capsys):
     seconds = iter([0, 30, 61, 90, 122])
     monkeypatch.setattr(terminal, "monotonic", lambda: next(seconds))
-    with terminal.progress_bar("labelling", quiet=False) as advance:
+    with terminal.progress_bar("labelling") as advance:
         advance(1, 10)
         advance(2, 10)
     assert capsys.readouterr().err == "fermiclass: labelling, 2 of 10 done\n"
