@@ -7,6 +7,7 @@ import gc
 import importlib
 import io
 import logging
+import platform
 import re
 import signal
 import sys
@@ -20,14 +21,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fermiclass._version import __citation__, __version__
-from fermiclass.cli.logs import to_file, to_standard_error
-from fermiclass.errors import FermiclassError, in_one_line
+from fermiclass.errors import FermiclassError, OutputError, in_one_line
 from fermiclass.nimgp.errors import NIMGPError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-_LOG = logging.getLogger(__name__)
+_ROOT, _LOG = logging.getLogger("fermiclass"), logging.getLogger(__name__)
 
 USER_ERROR, BUG, INTERRUPTED = 2, 1, 130
 
@@ -55,7 +55,7 @@ ABOUT = {
 
 #: Sections of the help of a command, with the names of their parameters.
 SECTIONS = {
-    "What you bring": ("columns", "bins", "joined", "own_labels", "also", "tables"),
+    "What you bring": ("columns", "bins", "joined", "own_labels", "also", "candidates"),
     "Model": ("features", "classes", "min_significance", "method", "steps", "seed"),
     "Recipe": ("config", "changes", "save_config", "paper"),
 }
@@ -66,21 +66,14 @@ _ELSEWHERE = {"benchmark": "it is a package of its own. Run pip install ./benchm
 
 
 class CommandGroup(click.Group):
-    """Group of commands. An error becomes one message and an exit status; --debug shows the traceback.
-
-    The module of a command is imported when its help or itself is asked for. Other distributions are searched for the
-    help of all, and for a command that is none of ours.
-    """
+    """The commands of ours, whose modules are imported when they are asked for, and those of other distributions."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, as a user looks for them."""
         return list(_about())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command by its name, None if there is none.
-
-        Raises FermiclassError when the distribution of the command is not installed, or does not fit.
-        """
+        """Return a command by its name, None if there is none."""
         if cmd_name in ABOUT:
             name = cmd_name.replace("-", "_")
             return _load(f"fermiclass.cli.{name}", name)
@@ -96,10 +89,7 @@ class CommandGroup(click.Group):
         return None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Move options of the group to the front, and refuse empty arguments, as of a shell variable that is not set.
-
-        A command would take the latter for its default.
-        """
+        """Move options of the group to the front, and refuse empty arguments, which a command takes for its default."""
         for before, argument in zip(["the command", *args], args, strict=False):
             if not argument.strip() or (argument.startswith("--") and argument.endswith("=")):
                 raise click.UsageError(
@@ -125,14 +115,11 @@ class CommandGroup(click.Group):
             formatter.write_dl(list(_about().items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command. Exit statuses are `USER_ERROR`, `BUG` and `INTERRUPTED`.
-
-        Letters that the encoding of a stream lacks become question marks. SIGTERM, as batch systems send it, is Ctrl-C.
-        """
+        """Run a command. Exit statuses are `USER_ERROR`, `BUG` and `INTERRUPTED`."""
         with suppress(ValueError):  # in a thread, which has no say
-            signal.signal(signal.SIGTERM, signal.default_int_handler)
+            signal.signal(signal.SIGTERM, signal.default_int_handler)  # as batch systems send it
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):
+            if isinstance(stream, io.TextIOWrapper):  # letters that its encoding lacks become question marks
                 stream.reconfigure(errors="replace")
         warnings.showwarning = partial(_show_warning, set())
         try:
@@ -178,8 +165,8 @@ def _load(module: str, name: str) -> click.Command:
     gc.disable()  # what imports make stays: to search it for garbage takes a tenth of a second
     try:
         command: click.Command = getattr(importlib.import_module(module), name)
-        gc.freeze()
     finally:
+        gc.freeze()
         gc.enable()
     command.epilog = command.epilog or _EPILOG
     return command
@@ -229,5 +216,35 @@ def main(ctx: click.Context, /, verbose: int, log: Path | None, **_: bool) -> No
     Example:
       fermiclass classify 4FGL-DR4.fits -o labels.fits
     """  # noqa: D301 (\b keeps click from re-wrapping)
-    to_standard_error(ctx, verbose)
-    to_file(ctx, log)
+    if verbose:
+        stages = logging.StreamHandler()
+        stages.addFilter(lambda record: record.levelno < logging.WARNING)  # the others are there already
+        _add(ctx, stages, "fermiclass: %(message)s", logging.INFO if verbose == 1 else logging.DEBUG)
+    if log is not None:
+        _add(ctx, _log_file(log), "%(asctime)s %(levelname)s %(name)s: %(message)s", logging.DEBUG)
+        _LOG.info("fermiclass %s, Python %s: %s", __version__, platform.python_version(), " ".join(sys.argv[1:]))
+
+
+def _log_file(path: Path) -> logging.FileHandler:
+    from fermiclass.io.files import check_place, os_errors_as_output_errors  # no other option needs it
+
+    target = check_place(path)
+    if {path.suffix, target.suffix} != {".log"}:  # no table, model or catalogue ends like this
+        raise OutputError(f"the log '{path}' does not end in .log: give it such a name, as the file is appended to.")
+    with os_errors_as_output_errors(target):
+        return logging.FileHandler(path, encoding="utf-8")
+
+
+def _add(context: click.Context, handler: logging.Handler, form: str, level: int) -> None:
+    """Add a handler until the command, and the report of its error, has ended."""
+    handler.setFormatter(logging.Formatter(form))
+    handler.setLevel(level)
+    _ROOT.addHandler(handler)
+    _ROOT.setLevel(logging.DEBUG)  # the handlers choose
+
+    def remove() -> None:
+        _ROOT.removeHandler(handler)
+        _ROOT.setLevel(logging.NOTSET)
+        handler.close()
+
+    context.find_root().call_on_close(remove)

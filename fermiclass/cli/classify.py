@@ -42,7 +42,7 @@ _OF_LABELLING = {"targets", "class_priors"}  # options of the recipe that do not
     "bcu and unk; a group that is not in the file has the priors of the training. [default: selection; trained with "
     "--paper]"
 )
-@options.counterparts_options
+@options.counterparts_option
 @click.option("--send", is_flag=True, help="Send the table to TOPCAT, Aladin and others by SAMP; .fits or .vot.")
 @options.feature_options
 @options.model_options

@@ -50,7 +50,7 @@ _DEFAULT, _CORE = "default", "@core"  # by_name imports scikit-learn
     show_default=True,
     help="With --open: score the whole sky, or the even or odd cells of a chessboard of 15 degrees.",
 )
-@options.counterparts_options
+@options.counterparts_option
 @options.brought_to_catalog_options
 @options.feature_options
 @click.option(

@@ -52,7 +52,8 @@ def _options(*options: Decorator) -> Decorator:
     return lambda command: reduce(lambda one, option: option(one), reversed(options), command)
 
 
-def _label_noise(text: str) -> float | str:
+def label_noise(text: str) -> float | str:
+    """Return the value of ``--label-noise``."""
     if text == LEARNED:
         return text
     with suppress(ValueError):
@@ -73,11 +74,7 @@ _ABOUT = {
 
 
 def setting_option(name: str, *, flag: str | None = None, **changes: Any) -> Decorator:
-    """Return the option of a setting, with the choices and the default of :class:`Settings`.
-
-    `flag` is the name of the option where it differs from the setting's. `changes` are arguments of
-    :func:`click.option` that replace those of the setting.
-    """
+    """Return the option of a setting, with the choices and the default of :class:`Settings`, but for `changes`."""
     setting = FIELDS[name]
     choices = [one for one in setting.metadata["allowed"] if isinstance(one, str)]
     attributes: dict[str, Any] = {"help": f"{_ABOUT[name]}. [default: {setting.default}]"}
@@ -86,9 +83,6 @@ def setting_option(name: str, *, flag: str | None = None, **changes: Any) -> Dec
     elif choices:
         attributes["type"] = click.Choice(choices)
     return click.option(flag or f"--{name.replace('_', '-')}", name, **attributes | changes)
-
-
-label_noise_option = partial(setting_option, "label_noise", metavar="learned|R", type=_label_noise)
 
 
 def _class_priors(text: str) -> str | GroupPriors:
@@ -233,14 +227,14 @@ class BroughtIn:
         return self.into(read_sources(path, self.columns, self.bins), labels=labels, needed=needed)
 
 
-def _gathered(kind: type[Any], name: str, *options: Decorator) -> Decorator:
-    """Return options with the names of a dataclass's fields; the command gets them in one, under a name."""
+def _brought(*options: Decorator) -> Decorator:
+    """Return options of :class:`BroughtIn`, which the command gets in one, ``brought``."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def run(**given: Any) -> Any:
-            values = {each.name: given.pop(each.name) for each in fields(kind) if each.name in given}
-            return command(**{name: kind(**values)}, **given)
+            values = {each.name: given.pop(each.name) for each in fields(BroughtIn) if each.name in given}
+            return command(brought=BroughtIn(**values), **given)
 
         return _options(*options)(run)
 
@@ -263,10 +257,8 @@ _of_tables = (
         "no catalogue has.",
     ),
 )
-#: The options of :class:`BroughtIn`, those for catalogues alone first; the command gets ``brought``.
-brought_to_catalog_options = _gathered(BroughtIn, "brought", *_of_tables)
-brought_options = _gathered(
-    *(BroughtIn, "brought"),
+brought_to_catalog_options = _brought(*_of_tables)
+brought_options = _brought(
     click.option(
         "--columns",
         metavar="A=a,B=b",
@@ -285,24 +277,19 @@ brought_options = _gathered(
 )
 
 
-class _CandidateTable(click.ParamType[Any]):
-    """``FILE``, or ``FILE:covers:kinds:statuses`` with words of these, in any order, separated by colons and commas."""
-
-    name = "candidates"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the file, and the arguments of :meth:`Candidates.read` that are said."""
-        said: dict[str, Any] = {}
-        path, words = str(value), {"covers": COVERS, "kinds": KINDS, "statuses": STATUSES}
-        while ":" in path and not Path(path).exists():
-            path, _, last = path.rpartition(":")
-            given = names(last)
-            what = next((each for each, known in words.items() if given and {*given} <= {*known}), None)
-            if what is None or what in said or (what == "covers" and len(given) > 1):
-                known = "; ".join(", ".join(each) for each in words.values())
-                self.fail(f"'{last}' behind {path} is not one of these: {known}; or is there twice.", param, ctx)
-            said[what] = given[0] if what == "covers" else given
-        return Path(path), said
+def _candidate_table(path: str) -> tuple[Path, dict[str, Any]]:
+    """Return the file, and arguments of :meth:`Candidates.read`, from ``FILE:covers:kinds:statuses`` in any order."""
+    said: dict[str, Any] = {}
+    words = {"covers": COVERS, "kinds": KINDS, "statuses": STATUSES}
+    while ":" in path and not Path(path).exists():
+        path, _, last = path.rpartition(":")
+        given = names(last)
+        what = next((each for each, known in words.items() if given and {*given} <= {*known}), None)
+        if what is None or what in said or (what == "covers" and len(given) > 1):
+            known = "; ".join(", ".join(each) for each in words.values())
+            raise click.BadParameter(f"'{last}' behind {path} is not one of these: {known}; or is there twice.")
+        said[what] = given[0] if what == "covers" else given
+    return Path(path), said
 
 
 @dataclass(frozen=True)
@@ -321,28 +308,23 @@ class CandidateTables:
         return [Candidates.read(path, **said) for path, said in self.tables]
 
 
-#: The option of :class:`CandidateTables`; the command gets ``candidates``.
-counterparts_options = _gathered(
-    CandidateTables,
+counterparts_option = click.option(
+    "--counterparts",
     "candidates",
-    click.option(
-        "--counterparts",
-        "tables",
-        multiple=True,
-        type=_CandidateTable(),
-        metavar="FILE[:WORDS]",
-        help="Table of objects that may be the counterparts of sources: names and positions, maybe with errors, a "
-        "category or a flux. It is evidence of classes. Words say what it covers (all, ellipses or claims; by default "
-        "told by names of LAT sources in it), of which kinds of sources its objects are counterparts (agn by default; "
-        "pulsar, other), and for which sources they are sought (unassociated by default; bcu, unk): "
-        "hii.csv:all:pulsar,other.",
-    ),
+    multiple=True,
+    type=_candidate_table,
+    callback=lambda context, parameter, tables: CandidateTables(tables),
+    metavar="FILE[:WORDS]",
+    help="Table of objects that may be the counterparts of sources: names and positions, maybe with errors, a category "
+    "or a flux. It is evidence of classes. Words say what it covers (all, ellipses or claims; by default told by names "
+    "of LAT sources in it), of which kinds of sources its objects are counterparts (agn by default; pulsar, other), "
+    "and for which sources they are sought (unassociated by default; bcu, unk): hii.csv:all:pulsar,other.",
 )
 
 
 # --- the recipe ------------------------------------------------------------------------------------------------------
 
-SETTINGS = ("method", "likelihood", "num_inducing", "steps")
+SETTINGS = ("method", "steps")
 RECIPE_FIELDS = ("features", "classes", "min_significance", "targets", "class_priors")
 
 
@@ -433,7 +415,6 @@ def table_option(what: str = "The table to write", *, default: str | None = None
 
 
 rows_argument = click.argument("rows", type=FILE)
-
 
 hdu_option = click.option(
     "--hdu",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +15,6 @@ from fermiclass.labelling.recipe import Recipe
 from fermiclass.nimgp.names import EP_METHODS, METHODS
 from fermiclass.show.summaries import print_outliers, print_sources
 from fermiclass.show.terminal import load_tensorflow, progress_bar
-
-if TYPE_CHECKING:
-    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 
 RMGPC = EP_METHODS[0]
 
@@ -67,8 +63,15 @@ def outliers(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, by
       fermiclass outliers 4FGL-DR4.fits --method rmgpc --min-significance 40 -o bright.fits
     """  # noqa: D301
     check_writable(output, catalog, *brought.files)
-    estimator = _expectation_propagation() if by == RMGPC else None
-    if by is not None and estimator is None:
+    estimator = None
+    if by == RMGPC:
+        if given := options.given_options("steps", "config", "changes"):
+            named = ", ".join(sorted(each.opts[0] for each in given))
+            raise click.UsageError(f"--method {RMGPC} has its own likelihood and optimiser: leave out {named}.")
+        from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
+
+        estimator = RobustGPClassifier()
+    elif by is not None:
         recipe = recipe.with_settings(method=by)
     loaded = brought.into(read_catalog(catalog))
     recipe.check(loaded)  # reports errors of the input before TensorFlow starts
@@ -82,13 +85,3 @@ def outliers(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, by
     write_table(found, output)
     print_sources(loaded, [])
     print_outliers(found, output)
-
-
-def _expectation_propagation() -> RobustGPClassifier:
-    given = options.given_options("steps", "config", "changes")
-    if given:
-        named = ", ".join(sorted(each.opts[0] for each in given))
-        raise click.UsageError(f"--method {RMGPC} has its own likelihood and optimiser: leave out {named}.")
-    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
-
-    return RobustGPClassifier()

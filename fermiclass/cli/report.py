@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from fermiclass.cli.folders import candidates_beside
+from fermiclass.cli.folders import candidates_beside, stem_of
 from fermiclass.cli.options import FILE, BroughtIn, brought_options, file_option
-from fermiclass.io.tables import table_endings
 from fermiclass.labelling.labels import Labels
 from fermiclass.show.page import check_page_place, read_candidates, read_metrics, write_report
 from fermiclass.show.terminal import say
@@ -47,9 +46,7 @@ def report(
       fermiclass evaluate 4FGL-DR1.fits --open 4FGL-DR4.fits --json metrics.json
       fermiclass report labels.fits --catalog 4FGL-DR4.fits --metrics metrics.json -o labels.html
     """  # noqa: D301
-    if output is None:
-        ending = next((ending for ending in table_endings if labels.name.lower().endswith(ending)), "")
-        output = Path(f"{labels.name[: len(labels.name) - len(ending)]}.html")
+    output = output or Path(f"{stem_of(labels)}.html")
     if train_on is not None and catalog is None:
         raise click.UsageError("--train-on needs the catalogue that was labelled: give --catalog, too")
     check_page_place(output, labels, catalog, train_on, metrics, since, *brought.files)

@@ -42,7 +42,7 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
     help="Treatment of the error bars.",
 )
 @options.setting_option("likelihood")
-@options.label_noise_option()
+@options.setting_option("label_noise", metavar="learned|R", type=options.label_noise)
 @options.setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M")
 @options.setting_option("steps", default=2000, show_default=True, help="Number of training steps.")
 @options.setting_option("batch_size", default=1024, show_default=True, help="Number of rows in a step.")

@@ -32,7 +32,7 @@ def test_a_log_has_every_command_with_times_and_the_traceback_of_an_error(tmp_pa
     assert failed.returncode == 2
     lines = log.read_text().splitlines()
     time = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}"
-    assert re.fullmatch(rf"{time} INFO fermiclass.cli.logs: fermiclass \S+, Python \S+: info .+ --log .+", lines[0])
+    assert re.fullmatch(rf"{time} INFO fermiclass.cli.app: fermiclass \S+, Python \S+: info .+ --log .+", lines[0])
     assert re.fullmatch(rf"{time} INFO fermiclass\.catalog\.reading: read .*: 4FGL-DR4, 7195 sources", lines[2])
     message = failed.stderr.removeprefix("fermiclass: error: ").rstrip("\n")
     assert any(line.endswith(f"ERROR fermiclass.cli.app: {message}") for line in lines[2:])
