@@ -8,7 +8,9 @@ from astropy.io import fits
 from astropy.table import Table
 
 from fermiclass.io.tables import write_table
-from fermiclass.rows import ArrayRows, FITSRows, ParquetRows, open_rows
+from fermiclass.rows import open_rows
+from fermiclass.rows.opening import ArrayRows, FITSRows
+from fermiclass.rows.parquet import ParquetRows
 
 FORMATS = ("arrays", "npy", "parquet", "parquet-folder", "csv", "fits", "fits-scaled")
 FEATURES, NOISE, LABEL = ["flux", "index", "curvature"], ["e_flux", None, "e_curvature"], "class"

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fermiclass.errors import RowsError
-from fermiclass.rows import ArrayRows
+from fermiclass.rows.opening import ArrayRows
 
 
 def test_defaults():

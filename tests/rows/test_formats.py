@@ -11,7 +11,10 @@ from fermiclass.catalog import THREE_CLASSES
 from fermiclass.errors import RowsError
 from fermiclass.features import extract_features
 from fermiclass.io.tables import write_table
-from fermiclass.rows import ArrayRows, Columns, FITSRows, ParquetRows, open_rows, open_training_rows
+from fermiclass.rows import open_rows, open_training_rows
+from fermiclass.rows.chunk import Columns
+from fermiclass.rows.opening import ArrayRows, FITSRows
+from fermiclass.rows.parquet import ParquetRows
 from tests.rows.conftest import FEATURES, FORMATS, NAMES, Data, make_rows, write_fits, write_parquet
 
 TABLES = [form for form in FORMATS if form not in ("arrays", "npy")]

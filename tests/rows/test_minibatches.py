@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from fermiclass.errors import RowsError
-from fermiclass.rows import ArrayRows, shuffled_minibatches
+from fermiclass.rows.opening import ArrayRows
+from fermiclass.rows.passes import shuffled_minibatches
 from tests.rows.conftest import FORMATS, Data, make_rows
 
 

@@ -14,7 +14,9 @@ from fermiclass.errors import ModelFolderError, OutputError, RowsError
 from fermiclass.io.tables import write_table
 from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.training.checkpoints import Checkpoint
-from fermiclass.rows import ArrayRows, Columns, RowsModel, open_rows, open_training_rows
+from fermiclass.rows import RowsModel, open_rows, open_training_rows
+from fermiclass.rows.chunk import Columns
+from fermiclass.rows.opening import ArrayRows
 
 SMALL = {
     "method": "nimgp-nn",

@@ -13,7 +13,8 @@ from astropy.table import Table
 
 from fermiclass import open_rows, write_table
 from fermiclass.errors import RowsError
-from fermiclass.rows import FITSRows, ParquetRows
+from fermiclass.rows.opening import FITSRows
+from fermiclass.rows.parquet import ParquetRows
 from tests.rows.conftest import FEATURES, NAMES, Data, write_fits, write_parquet
 
 
