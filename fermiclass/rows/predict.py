@@ -141,7 +141,7 @@ def _labelled(model: RowsModel, rows: Rows, spans: list[tuple[int, int]], client
 
 
 def _settings_of_tensorflow() -> Any:
-    """Return a plugin that gives workers the settings of TensorFlow here, so that they label alike to the last digit."""
+    """Return a plugin that gives workers the settings of TensorFlow here, so that they label alike to the last bit."""
     distributed: Any = import_module("distributed")
     settings = {name: os.environ.get(name) for name in ("TF_ENABLE_ONEDNN_OPTS", "TF_NUM_INTRAOP_THREADS")}
 
