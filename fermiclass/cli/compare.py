@@ -87,7 +87,7 @@ def compare(
     for path, part in tables.items():
         write_table(getattr(found, part), path)
     if plot is not None:
-        from fermiclass.plots.comparison import comparison_figure
+        from fermiclass.plots.evaluation import comparison_figure
 
         write_figure(plot, comparison_figure(found))
     print_comparison(found, output)

@@ -157,8 +157,6 @@ def test_figure(evaluation, tmp_path):
     assert numbers.get_yticklabels()[3].get_text() == "bll or fsrq"
     assert numbers.patches[3].get_width() == per_class["bll"]["n"] + per_class["fsrq"]["n"]
     figure.savefig(tmp_path / "figure.pdf")
-    with pytest.raises(ValueError, match="oracle"):
-        evaluation_figure(evaluation, "oracle")
 
 
 @pytest.mark.parametrize(
