@@ -172,7 +172,7 @@ def _fill_tables(options: dict[str, Any]) -> None:
                 leave_out=lambda error: click.echo(f"fermiclass: left out: {error}", err=True),
                 **how,
             ):
-                say(f"\n{title}\n")
+                say(f"\n{title}\n", wrap=False)
                 print_results(benchmark, results)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(_CONTINUES) from None

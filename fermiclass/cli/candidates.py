@@ -36,4 +36,4 @@ def candidates(sources: Path, table: str, output: Path, service: str, ra: str, d
     check_writable(output, sources)
     found = fetch_candidates(read_table(sources), table, service=service, ra=ra, dec=dec)
     write_table(found, output)
-    say(f"{len(found)} rows, objects and sources without one: {output}")
+    say(f"{len(found)} rows, objects and sources without one: {output}", wrap=False)

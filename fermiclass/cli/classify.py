@@ -120,7 +120,7 @@ def classify(
     if counterparts:
         print_counterparts(labels, counterparts, beside)
     if send:
-        say(f"Sent to {', '.join(send_table(output))}.")
+        say(f"Sent to {', '.join(send_table(output))}.", wrap=False)
 
 
 def _refuse_with_model() -> None:

@@ -61,4 +61,4 @@ def classify_rows(
             client=client,
             progress=lambda done: progress(done, opened.num_rows),
         )
-    say(f"{opened.num_rows:,} rows labelled: {output}")
+    say(f"{opened.num_rows:,} rows labelled: {output}", wrap=False)

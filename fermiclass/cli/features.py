@@ -35,4 +35,4 @@ def features(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe) ->
     loaded = brought.read(catalog)
     table = extract_features(loaded, recipe.features, recipe.classes, min_significance=recipe.min_significance)
     write_table(table.to_table(), output)
-    say(f"{len(table)} sources, {len(table.features)} features: {output}")
+    say(f"{len(table)} sources, {len(table.features)} features: {output}", wrap=False)

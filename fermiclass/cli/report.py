@@ -67,4 +67,4 @@ def report(
         past=None if metrics is None else read_candidates(metrics),
         since=earlier,
     )
-    say(f"{len(about)} sources, {output.stat().st_size / 1e6:.1f} MB: {output}")
+    say(f"{len(about)} sources, {output.stat().st_size / 1e6:.1f} MB: {output}", wrap=False)

@@ -33,9 +33,9 @@ def console_for_tables() -> Console:
     return Console(highlight=False, markup=False, emoji=False, quiet=is_quiet())
 
 
-def say(text: str) -> None:
-    """Print text whose lines are not wrapped, such as one with the name of a file."""
-    console_for_tables().print(text, soft_wrap=True)
+def say(shown: object, *, wrap: bool = True) -> None:
+    """Print text, or a table, unless the command is quiet; lines of text that are not to be wrapped stay whole."""
+    console_for_tables().print(shown, soft_wrap=not wrap)
 
 
 @contextmanager
