@@ -9,7 +9,7 @@ import click
 from fermiclass.cli.folders import candidates_beside, stem_of
 from fermiclass.cli.options import FILE, BroughtIn, brought_options, file_option
 from fermiclass.labelling.labels import Labels
-from fermiclass.show.page import check_page_place, read_candidates, read_metrics, write_report
+from fermiclass.show.page import check_page_place, read_metrics, write_report
 from fermiclass.show.terminal import say
 
 
@@ -64,7 +64,6 @@ def report(
         trained_on=None if train_on is None else brought.again(train_on, about, training=True),
         trust=None if metrics is None else read_metrics(metrics, about.meta),
         candidates=candidates_beside(labels, about),
-        past=None if metrics is None else read_candidates(metrics),
         since=earlier,
     )
     say(f"{len(about)} sources, {output.stat().st_size / 1e6:.1f} MB: {output}", wrap=False)

@@ -122,11 +122,7 @@ def _errors_as_rows_errors(path: str) -> Iterator[None]:
         raise RowsError(f"'{path}' cannot be read as a Parquet file: {in_one_line(error)}") from error
 
 
-def check_rows_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
-    """Check before any work that rows can be written: :func:`fermiclass.io.files.check_place`, and the ending."""
-    if not os.fspath(path).lower().endswith(".parquet"):
-        raise OutputError(f"'{path}' cannot be written in blocks of rows; expected the ending .parquet. Rename it.")
-    return check_place(path, *inputs)
+check_rows_place = partial(check_place, kind="rows", endings=(".parquet",))
 
 
 @contextmanager

@@ -220,7 +220,7 @@ def test_labels_are_called_by_the_catalogue(ending):
     ("arguments", "message"),
     [
         (("classify", DR4, "-o", "nowhere/labels.fits"), "there is no folder .*nowhere'"),
-        (("classify", DR4, "-o", "labels.xlsx"), r"ending of a table format; expected one of \.fits"),
+        (("classify", DR4, "-o", "labels.xlsx"), r"ending of a table; expected \.fits"),
         (("classify", DR4, "--features", "LP_Indx", "-o", "l.fits"), "LP_Indx.*LP_Index"),
         (("classify", DR4, "--model", "nothing", "-o", "l.fits"), "'nothing' is not a model folder"),
         (("classify", DR4, "--class-priors", "nothing.json"), "the class priors cannot be read from 'nothing.json'"),

@@ -119,7 +119,7 @@ def test_what_is_read_is_not_overwritten(features, tmp_path, as_folder):
     part = tmp_path / "part.parquet"
     part.write_bytes(features.read_bytes())
     rows = tmp_path if as_folder else part
-    for output, message in ((part, "is an input"), (tmp_path / "labels.fits", "expected the ending .parquet")):
+    for output, message in ((part, "is an input"), (tmp_path / "labels.fits", r"ending of rows; expected .parquet")):
         done = run("classify-rows", rows, "--model", "nothing", "-o", output)
         assert done.returncode == 2
         assert message in done.stderr

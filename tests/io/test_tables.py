@@ -227,7 +227,7 @@ def test_places_that_cannot_be_written(table, tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "there.csv").write_text("old")
     cases = [
-        ("t.txt", r"does not have the ending of a table format; expected one of \.fits, \.fits\.gz.*Rename"),
+        ("t.txt", r"does not have the ending of a table; expected \.fits, \.fits\.gz.*Rename"),
         ("missing/t.csv", r"there is no folder '.*missing'\. Create it first"),
         ("there.csv/t.csv", r"there is no folder '.*there\.csv'"),
         ("folder.csv", r"it is a folder\. Give the name of a file"),

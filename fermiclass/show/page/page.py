@@ -7,8 +7,8 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from astropy.table import Table
@@ -22,14 +22,13 @@ from fermiclass.analysis.followup import ADDED
 from fermiclass.brought.sources import OWN_SOURCES, CatalogLike, catalog_of
 from fermiclass.catalog import CLASS_TREE, Catalog
 from fermiclass.catalog.source_names import gamma_ray_names
-from fermiclass.errors import OutputError, require
 from fermiclass.io.files import check_place, write_bytes
 from fermiclass.labelling.labels import CONFIDENT, Labels, labels_of, shown
 from fermiclass.show.caveats import caveats
 from fermiclass.show.page.features import feature_columns
 from fermiclass.show.page.headline import class_meanings, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, Mark, class_marks
-from fermiclass.show.page.metrics import PastCandidates, Trust
+from fermiclass.show.page.metrics import Trust
 from fermiclass.show.page.sources import (
     OTHER_NAMES,
     catalogue_rows,
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from fermiclass.analysis.compare import Comparison
 
 _MOST_MOVED = 20
-_ENDINGS = (".html", ".htm")
 _LIBRARIES = ("echarts.common.min.js", "dataTables.min.js")
 _SCRIPTS = (
     *("data", "state", "marks", "charts", "position", "filters", "save", "table", "sky", "details", "features"),
@@ -52,11 +50,7 @@ _SCRIPTS = (
 )
 
 
-def check_page_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
-    """Check the ending of `path`, and that a page can be written there: :func:`fermiclass.io.files.check_place`."""
-    if Path(path).suffix.lower() not in _ENDINGS:
-        raise OutputError(f"'{path}' does not end in {' or '.join(_ENDINGS)}. Rename the output.")
-    return check_place(path, *inputs)
+check_page_place = partial(check_place, kind="a page", endings=(".html", ".htm"))
 
 
 def write_report(
@@ -66,20 +60,16 @@ def write_report(
     catalog: CatalogLike | None = None,
     trained_on: CatalogLike | None = None,
     trust: Trust | None = None,
-    past: PastCandidates | None = None,
     since: Comparison | None = None,
     candidates: Table | None = None,
 ) -> None:
     """Write the page of :func:`report_page` to a file, whole or not at all.
 
-    Raises OutputError when the file cannot be written, or its name does not end in .html; CatalogError or FeatureError
-    as :func:`report_page`.
+    Raises OutputError when the file cannot be written, or its name does not end in .html.
     """
     target = check_page_place(path)
-    page = report_page(
-        labels, catalog=catalog, trained_on=trained_on, trust=trust, past=past, since=since, candidates=candidates
-    )
-    write_bytes(target, page.encode("utf-8"))
+    parts: dict[str, Any] = {"catalog": catalog, "trained_on": trained_on, "since": since, "candidates": candidates}
+    write_bytes(target, report_page(labels, trust=trust, **parts).encode("utf-8"))
 
 
 def report_page(
@@ -88,7 +78,6 @@ def report_page(
     catalog: CatalogLike | None = None,
     trained_on: CatalogLike | None = None,
     trust: Trust | None = None,
-    past: PastCandidates | None = None,
     since: Comparison | None = None,
     candidates: Table | None = None,
 ) -> str:
@@ -106,9 +95,7 @@ def report_page(
     trained_on
         The training catalogue, if it is another one. Its sources of known class are shown among the features.
     trust
-        Scores of an evaluation; see :func:`fermiclass.show.page.read_metrics`.
-    past
-        Later classes of earlier candidates; see :func:`fermiclass.show.page.read_candidates`.
+        Scores of an evaluation; see :func:`fermiclass.read_metrics`.
     since
         The comparison with earlier labels, whose changes are shown; see :func:`fermiclass.compare`.
     candidates
@@ -121,8 +108,6 @@ def report_page(
     FeatureError
         When the catalogue lacks a feature of the labels.
     """
-    if past is not None:
-        require(PastCandidates, past=past)
     labels = labels_of(labels)
     about = Labels(labels)
     catalog, trained_on = (None if each is None else catalog_of(each) for each in (catalog, trained_on))
@@ -170,7 +155,7 @@ def report_page(
         columns=[(name, labels[name].description) for name in labels.colnames if labels[name].description],
         features=data["features"],
         trust=trust,
-        candidates=past,
+        candidates=None if trust is None else trust.past,
         changes=list(since.sentences()) if since is not None else [],
         moved=since.table[since.disagrees][:_MOST_MOVED] if since is not None else (),
     )
