@@ -134,10 +134,7 @@ def _read(path: Path | None, origin: Origin, beside: Path, option: str, brought:
 
 
 def _compare(labels: Labels, explained: Explanation) -> None:
-    """Warn if the model trained again and the label table have different probabilities.
-
-    Raises CatalogError when they differ by more than versions of libraries do.
-    """
+    """Warn if the model trained again and the label table differ; CatalogError if by more than their versions do."""
     rows = np.flatnonzero(np.asarray(labels.table["Source_Name"]) == explained.name)
     if not len(rows):
         return

@@ -53,12 +53,9 @@ def from_text(content: bytes, *, is_csv: bool = False) -> Table:
     """Return the table of a text file as a plain table: separated values, or what astropy can guess, such as IPAC.
 
     The separator is a comma, semicolon, tab or bar; beside the others a number may have a decimal comma. Lines that
-    begin with # before the names of the columns are comments, unless the last one has the names; a line of units in
-    brackets may follow these. Below them, lines of #
-    with fewer separators, and rows without any value, are left out. Units, if any, stand between the names and a line
-    of dashes, as VizieR writes them.
-
-    Raises any error of astropy, and ValueError, where there is no table.
+    begin with # before the names of the columns are comments, unless the last one has the names. Units may follow in
+    brackets, or before a line of dashes, as VizieR writes them. Further lines of # with fewer separators, and rows
+    without any value, are left out. Raises any error of astropy, and ValueError, where there is no table.
     """
     lines = re.split("\r\n|\r|\n", decoded(content).rstrip("\r\n"))
     filled = [line for line in lines if line.strip()]

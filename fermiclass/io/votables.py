@@ -72,8 +72,8 @@ def to_votable(table: Table) -> bytes:
 def from_votable(content: bytes, columns: Collection[str] = ()) -> Table:
     """Return the table of a VOTable file that has some columns, or else the first one; PARAM elements are metadata.
 
-    Raises ValueError when there is no table, several have the columns, or the data are elsewhere: that place is not
-    opened, as any file or address may stand there. Damaged files raise any error: astropy has no common one.
+    Raises ValueError when there is no table, several have the columns, or the data are elsewhere: any file or address
+    may stand there, which is not opened.
     """
     # The parser of astropy.io.votable itself, so that encodings, entities and name spaces are understood alike.
     with get_xml_iterator(io.BytesIO(content)) as elements:

@@ -118,8 +118,7 @@ class Rows(ABC):
     def read(self, start: int, stop: int) -> Chunk:
         """Return rows `start` to `stop` − 1, counted from 0.
 
-        Raises RowsError if there are no such rows, they cannot be read or have changed, or they hold a value that is
-        not finite or a negative uncertainty. The message gives the place.
+        Raises RowsError, with the place, if they are not there, have changed, or hold what is no number or error bar.
         """
         try:
             if not 0 <= start <= stop <= self.num_rows:
@@ -210,7 +209,7 @@ def refuse(wrong: NDArray[np.bool_], values: NDArray[Any], why: str, start: int,
 
 
 def plain_values(values: NDArray[Any], name: str, *, as_label: bool = False) -> NDArray[Any]:
-    """Return text without trailing blanks, or numbers in this machine's byte order; a label is text or a whole number.
+    """Return text without trailing blanks, or numbers in native byte order; a label is text or a whole number.
 
     A label such as nan or null is none. Raises RowsError if the values are something else.
     """

@@ -56,10 +56,7 @@ def methods_table(evaluation: Evaluation) -> Table:
 
 
 def populations_table(evaluation: Evaluation) -> Table | None:
-    """Return the NLL in each population, and that of the best baseline; None if there is nothing to compare.
-
-    The rows are of the own methods, or of the best baselines if there are no others.
-    """
+    """Return the NLL of own methods, or the baselines, in each population; None if there is nothing to compare."""
     methods = [name for name in shown(evaluation) if not evaluation.results[name].method.is_baseline]
     populations = evaluation.figures.index.unique("population")
     has_baselines = evaluation.best_baseline() is not None

@@ -150,11 +150,8 @@ def _bar(value: float, largest: float) -> str:
 
 
 def _features_table(explained: Explanation) -> RichTable:
-    """Return the values of the features and the ranges of the classes.
-
-    Up to three classes fit into 80 characters. With more, there is a space between numbers at which lines can break.
-    """
-    few = len(explained.classes) <= 3
+    """Return the values of the features and the ranges of the classes."""
+    few = len(explained.classes) <= 3  # which fit into 80 characters; else lines can break at a space between numbers
     gap, padding = ("", (0, 1)) if few else (" ", (0, 1, 0, 0))
     lines = []
     for j, name in enumerate(explained.features):

@@ -74,11 +74,10 @@ def progress_bar(description: str) -> Iterator[Callable[..., None]]:
 def load_tensorflow(*, quiet: bool = False, large: bool = False) -> None:
     """Import TensorFlow without the messages of its native libraries.
 
-    With `large` an operation uses all cores, which helps from 100 inducing points and 1000 rows a step on. Otherwise it
-    uses one, and the cores share the operations: for a catalogue this saves a third of the time of training.
+    With `large` an operation uses all cores, which helps from 100 inducing points and 1000 rows a step on. Otherwise
+    the cores share the operations: for a catalogue this saves a third of the time of training.
     """
-    # With oneDNN, one training in ten rounds differently. Without it training takes a fifth longer, but the same seed
-    # gives the same bytes.
+    # With oneDNN training takes a sixth less time, but one in ten rounds differently, with the same seed.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
     if not large:
         os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")

@@ -77,10 +77,7 @@ def flag_summary(about: Labels) -> list[dict[str, Any]]:
 
 
 def priors_summary(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the given class priors of each group of sources, as text by class.
-
-    Raises CatalogError when the metadata are damaged.
-    """
+    """Return the given class priors of each group of sources, as text by class. Raises CatalogError."""
     return [
         {"kind": _GROUPS.get(group, group), "priors": {name: f"{p:.4g}" for name, p in priors.items()}}
         for group, priors in stated_priors(meta).items()

@@ -125,8 +125,8 @@ def report_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"count": lambda n: f"{n:,}", "known": lambda value: "–" if value is None else value}
-    environment.filters |= {"shown": shown}
+    known = {"known": lambda value: "–" if value is None else value}
+    environment.filters |= {"count": lambda n: f"{n:,}", "shown": shown, **known}
     return environment.get_template(
         "page.html.j2"
     ).render(
