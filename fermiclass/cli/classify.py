@@ -83,8 +83,7 @@ def classify(
         model: CatalogModel = load_folder(model_folder, files)
         chosen = [each.name for each in options.given_options(*_OF_LABELLING)]
         chosen += [name for name in click.get_current_context().params["changes"] if name == "evidence"]
-        changes = {name: getattr(recipe, name) for name in chosen}
-        recipe = replace(model.recipe, **changes)
+        recipe = replace(model.recipe, **{name: getattr(recipe, name) for name in chosen})
     else:
         if (brought.columns or brought.bins) and train_on is None:
             option = "--columns" if brought.columns else "--variability-bins"

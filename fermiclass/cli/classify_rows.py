@@ -34,13 +34,7 @@ from fermiclass.show.terminal import progress_bar, say
 )
 @click.option("--dask", metavar="ADDRESS", help="Label blocks on the workers of this Dask scheduler.")
 def classify_rows(
-    rows: Path,
-    model_folder: Path,
-    output: Path,
-    keep: str | None,
-    hdu: int | str,
-    block_rows: int,
-    dask: str | None,
+    rows: Path, model_folder: Path, output: Path, keep: str | None, hdu: int | str, block_rows: int, dask: str | None
 ) -> None:
     """Label any number of rows in a Parquet, FITS, .npy or CSV file, one block at a time.
 

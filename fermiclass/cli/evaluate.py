@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -78,17 +79,14 @@ _DEFAULT, _CORE = "default", "@core"  # by_name imports scikit-learn
 def evaluate(
     catalog: Path,
     open_world: Path | None,
-    faint: float | None,
-    folds: int | None,
     scored: str,
-    cells: str,
     brought: BroughtIn,
     candidates: CandidateTables,
     recipe: Recipe,
     methods: str,
-    baselines: bool,
     json_file: Path | None,
     plot: Path | None,
+    **chosen: Any,
 ) -> None:
     """Measure how far the probabilities can be trusted, across releases or within one.
 
@@ -119,15 +117,12 @@ def evaluate(
         result = evaluate(
             brought.into(read_catalog(catalog)),
             open_world=None if open_world is None else read_catalog(open_world),
-            faint=faint,
-            folds=folds,
             targets=scored,
-            cells=cells,
             methods=options.names(methods),
-            baselines=baselines,
             counterparts=candidates.read(),
             recipe=recipe,
             progress=tell,
+            **chosen,
         )
     if json_file is not None:
         write_json(json_file, result.to_dict())

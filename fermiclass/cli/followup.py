@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from fermiclass.analysis.followup import followup as rank
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.classes import NATURES
 from fermiclass.cli.folders import candidates_beside, look_for
-from fermiclass.cli.options import FILE, BroughtIn, completing, file_option, names
+from fermiclass.cli.options import FILE, BroughtIn, complete, file_option, names
 from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.target_lists import check_targets, write_targets
 from fermiclass.labelling.labels import Labels
@@ -52,11 +53,7 @@ def _bits(text: str) -> tuple[int, ...]:
     "be repeated. A table with names or positions, or a .txt file with a name in each line.",
 )
 @file_option(
-    "--only",
-    "among",
-    multiple=True,
-    metavar="FILE",
-    help="Choose among the sources of a list, given as for --exclude.",
+    "--only", "among", multiple=True, metavar="FILE", help="Choose among the sources of a list, given as for --exclude."
 )
 @click.option("--exclude-known", is_flag=True, help="Leave out sources that others know as pulsars: column KNOWN.")
 @click.option(
@@ -71,7 +68,7 @@ def _bits(text: str) -> tuple[int, ...]:
 @click.option(
     "--want",
     metavar="CLASS",
-    shell_complete=completing(lambda: dict.fromkeys([*NATURES, *CLASS_TREE])),
+    shell_complete=partial(complete, lambda: dict.fromkeys([*NATURES, *CLASS_TREE])),
     help="Rank candidates of one class, such as msp, or group, such as pulsar.",
 )
 @click.option(

@@ -38,14 +38,10 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")] if text.strip() else []
 
 
-def completing(words: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+def complete(words: Callable[[], Iterable[str]], context: Any, parameter: Any, incomplete: str) -> list[str]:
     """Return what completes the last of some words, with commas between them, in a shell."""
-
-    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-        first, comma, last = incomplete.rpartition(",")
-        return [first + comma + word for word in words() if word.startswith(last)]
-
-    return complete
+    first, comma, last = incomplete.rpartition(",")
+    return [first + comma + word for word in words() if word.startswith(last)]
 
 
 def _options(*options: Decorator) -> Decorator:
@@ -116,8 +112,8 @@ classes_option = click.option(
 features_option = click.option(
     "--features",
     metavar="SET|a,b",
-    shell_complete=completing(
-        lambda: [*FEATURE_SETS, *dict.fromkeys(f.name for fs in FEATURE_SETS.values() for f in fs)]
+    shell_complete=partial(
+        complete, lambda: [*FEATURE_SETS, *dict.fromkeys(f.name for fs in FEATURE_SETS.values() for f in fs)]
     ),
     help="Features: gas (default), galactic, extended, six, paper, or names of features and numeric columns.",
 )

@@ -54,10 +54,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def check_place(
-    path: str | os.PathLike[str],
-    *inputs: str | os.PathLike[str] | None,
-    kind: str = "",
-    endings: tuple[str, ...] = (),
+    path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None, kind: str = "", endings: tuple[str, ...] = ()
 ) -> Path:
     """Check before any work that a file can be written at ``path``; return the path with links resolved.
 

@@ -225,10 +225,7 @@ def test_labels_are_called_by_the_catalogue(ending):
         (("classify", DR4, "--model", "nothing", "-o", "l.fits"), "'nothing' is not a model folder"),
         (("classify", DR4, "--class-priors", "nothing.json"), "the class priors cannot be read from 'nothing.json'"),
         (("classify", DR4, "--steps", "5", "--set", "epochs=5"), "steps and epochs"),
-        (
-            ("train", DR4, "-o", "m", *STEP),
-            "temperature has no effect on the step",
-        ),
+        (("train", DR4, "-o", "m", *STEP), "temperature has no effect on the step"),
         (("train", DR4, "-o", "m", "--set", "numinducing=3"), "near it are num_inducing"),
         (("train", DR4, "-o", "m", "--set", "training.pairs=3"), "training has no setting 'pairs'"),
         (("classify", DR4, "--model", "m", "--set", "kernel=se"), "leave out --set kernel"),

@@ -27,10 +27,7 @@ def test_without_workers(monkeypatch):
 def test_without_scheduler(monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr(predict, "_CONNECT_SECONDS", 0.5)
-    with (
-        pytest.raises(ClusterError, match=r"no Dask scheduler at 'tcp://127"),
-        predict.connected("tcp://127.0.0.1:9"),
-    ):
+    with pytest.raises(ClusterError, match=r"no Dask scheduler at 'tcp://127"), predict.connected("tcp://127.0.0.1:9"):
         pass
 
 
@@ -77,8 +74,5 @@ def test_workers_get_the_settings_of_the_command_or_are_refused(monkeypatch):
 
 def test_dask_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with (
-        pytest.raises(ClusterError, match=r"pip install '\.\[dask\]'"),
-        predict.connected("tcp://127.0.0.1:9"),
-    ):
+    with pytest.raises(ClusterError, match=r"pip install '\.\[dask\]'"), predict.connected("tcp://127.0.0.1:9"):
         pass

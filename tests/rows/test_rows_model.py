@@ -280,11 +280,7 @@ def test_lost_error_bars_are_no_zeros(model, data, tmp_path):
 
 @pytest.mark.parametrize(
     ("entry", "value"),
-    [
-        ("classes", ["bll", "psr"]),
-        ("classes", ["psr", "fsrq", "bll"]),
-        ("model", {"features": ["x0"]}),
-    ],
+    [("classes", ["bll", "psr"]), ("classes", ["psr", "fsrq", "bll"]), ("model", {"features": ["x0"]})],
 )
 def test_a_damaged_model(model, tmp_path, entry, value):
     fc.save_model(model, tmp_path / "model")

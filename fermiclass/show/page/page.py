@@ -162,11 +162,7 @@ def report_page(
 
 
 def _data(
-    about: Labels,
-    catalog: Catalog | None,
-    trained_on: Catalog | None,
-    trust: Trust | None,
-    candidates: Table | None,
+    about: Labels, catalog: Catalog | None, trained_on: Catalog | None, trust: Trust | None, candidates: Table | None
 ) -> dict[str, Any]:
     if catalog is not None and "sha256" in about.meta:
         about.of.check(catalog.origin, f"'{about.source}'")
