@@ -42,7 +42,6 @@ from fermiclass.show.page.sources import (
 if TYPE_CHECKING:
     from fermiclass.analysis.compare import Comparison
 
-_MOST_MOVED = 20
 _LIBRARIES = ("echarts.common.min.js", "dataTables.min.js")
 _SCRIPTS = (
     *("data", "state", "marks", "charts", "position", "filters", "save", "table", "sky", "details", "features"),
@@ -111,8 +110,7 @@ def report_page(
     labels = labels_of(labels)
     about = Labels(labels)
     catalog, trained_on = (None if each is None else catalog_of(each) for each in (catalog, trained_on))
-    classes = about.classes
-    marks = class_marks(classes)
+    marks = class_marks(about.classes)
     first, settings = provenance(labels.meta)
     data = _data(about, catalog, trained_on, trust, candidates)
     style = _style(marks)
@@ -127,37 +125,28 @@ def report_page(
     )
     known = {"known": lambda value: "–" if value is None else value}
     environment.filters |= {"count": lambda n: f"{n:,}", "shown": shown, **known}
-    return environment.get_template(
-        "page.html.j2"
-    ).render(
+    return environment.get_template("page.html.j2").render(
         policy=_policy(scripts, style),
         # Only these parts are not escaped: they are ours and the libraries', never the catalogue's.
         style=Markup(style),  # noqa: S704
         scripts=[Markup(script) for script in scripts],  # noqa: S704
-        data=htmlsafe_json_dumps(data, allow_nan=False, separators=(",", ":")),
+        json=htmlsafe_json_dumps(data, allow_nan=False, separators=(",", ":")),
         backgrounds=BACKGROUNDS,
         version=__version__,
         catalog_name=_catalog_name(labels),
-        classes=classes,
+        labels=about,
+        data=data,
         marks=marks,
-        num_sources=len(labels),
         caveats=caveats(about),
         statuses=statuses_of(data["sources"]),
-        groups=list(about.groups),
-        wanted=[classes[c] for c in data["wanted"]],
+        wanted=[about.classes[c] for c in data["wanted"]],
         confident=CONFIDENT,
-        counts=about.counts(),
         meanings=class_meanings(about),
-        flags=data["flags"],
         priors=priors_summary(labels.meta),
         provenance=first,
         settings=settings,
-        columns=[(name, labels[name].description) for name in labels.colnames if labels[name].description],
-        features=data["features"],
         trust=trust,
-        candidates=None if trust is None else trust.past,
-        changes=list(since.sentences()) if since is not None else [],
-        moved=since.table[since.disagrees][:_MOST_MOVED] if since is not None else (),
+        since=since,
     )
 
 
