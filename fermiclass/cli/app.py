@@ -70,7 +70,7 @@ class CommandGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, as a user looks for them."""
-        return list(_about())
+        return [*ABOUT, *_others()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name, None if there is none."""
@@ -112,7 +112,8 @@ class CommandGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what each command does, without importing it."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(_about().items()))
+            others = {name: entry.dist.metadata["Summary"] if entry.dist else "" for name, entry in _others().items()}
+            formatter.write_dl([*ABOUT.items(), *others.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command. Exit statuses are `USER_ERROR`, `BUG` and `INTERRUPTED`."""
@@ -147,11 +148,6 @@ class CommandGroup(click.Group):
             traceback.print_exc()
         click.echo(f"fermiclass: {'' if status == INTERRUPTED else 'error: '}{message}", err=True)
         sys.exit(status)
-
-
-def _about() -> dict[str, str]:
-    """Return what all commands do, by name."""
-    return ABOUT | {name: entry.dist.metadata["Summary"] if entry.dist else "" for name, entry in _others().items()}
 
 
 def _others() -> dict[str, EntryPoint]:

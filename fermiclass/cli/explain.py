@@ -10,9 +10,6 @@ import numpy as np
 
 from fermiclass.analysis.explain import Explanation, explain_all
 from fermiclass.brought.joining import list_of
-from fermiclass.brought.sources import read_sources
-from fermiclass.catalog import Catalog
-from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.source_names import find_source
 from fermiclass.cli.app import SectionedCommand
 from fermiclass.cli.folders import candidates_beside, load_folder, look_for, read_folder
@@ -86,7 +83,7 @@ def explain(
     else:
         about = Labels.read(labels_or_model)
         made_of, trained_on, _ = about.of, about.trained_on, about.recipe  # reports what is missing
-    loaded = _read(catalog, made_of, labels_or_model, "--catalog", brought)
+    loaded = brought.table(catalog, made_of) if catalog else look_for(made_of, labels_or_model, "--catalog")
     with_labels = made_of.has_labels if isinstance(about, Labels) else loaded.sha256 == trained_on.sha256
     loaded = brought.into(loaded, labels=with_labels, needed=False)
     if isinstance(about, Labels):
@@ -99,8 +96,10 @@ def explain(
         train_on = catalog
     if train_on == catalog and {*loaded.brought} == {*trained_on.brought} and loaded.sha256 == trained_on.sha256:
         training = loaded
+    elif train_on is not None:
+        training = brought.into(BroughtIn().table(train_on, trained_on))
     else:
-        training = brought.into(_read(train_on, trained_on, labels_or_model, "--train-on", BroughtIn()))
+        training = brought.into(look_for(trained_on, labels_or_model, "--train-on"))
     if isinstance(about, Labels):
         recipe = about.recipe
         model = train_with_bar(checked_again(about, training), what="training again")
@@ -124,13 +123,6 @@ def explain(
         print_explanation(each)
         if isinstance(about, Labels) and COUNTERPARTS_KEY in about.meta:
             print_counterpart(about, each.name, candidates_beside(labels_or_model, about))
-
-
-def _read(path: Path | None, origin: Origin, beside: Path, option: str, brought: BroughtIn) -> Catalog:
-    """Return the given catalogue, or that of an origin, without joined tables."""
-    if path is None:
-        return look_for(origin, beside, option)
-    return read_sources(path, brought.columns or origin.columns, brought.bins or origin.bins)
 
 
 def _compare(labels: Labels, explained: Explanation) -> None:

@@ -215,12 +215,15 @@ class BroughtIn:
     def again(self, path: Path, labels: Labels, *, training: bool = False) -> Catalog:
         """Return the catalogue that was labelled, or learned from, with the columns of that time by default."""
         known = Origin() if "sha256" not in labels.meta else labels.trained_on if training else labels.of
-        again = replace(self, columns=self.columns or known.columns, bins=self.bins or known.bins)
-        return again.read(path, labels=known.has_labels, needed=False)
+        return self.into(self.table(path, known), labels=known.has_labels, needed=False)
 
     def read(self, path: Path, *, labels: bool = True, needed: bool = True) -> Catalog:
         """Return a catalogue or a table of one's own with what is brought in."""
-        return self.into(read_sources(path, self.columns, self.bins), labels=labels, needed=needed)
+        return self.into(self.table(path, Origin()), labels=labels, needed=needed)
+
+    def table(self, path: Path, known: Origin) -> Catalog:
+        """Return a catalogue or a table of one's own, with the columns of an origin by default."""
+        return read_sources(path, self.columns or known.columns, self.bins or known.bins)
 
 
 def _brought(*options: Decorator) -> Decorator:

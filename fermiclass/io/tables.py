@@ -34,8 +34,8 @@ from fermiclass.errors import CatalogError, OutputError, in_one_line
 from fermiclass.io.files import check_place, read_bytes, write_bytes
 from fermiclass.io.fits_tables import from_fits, to_fits
 from fermiclass.io.parquet_tables import from_parquet, to_parquet
-from fermiclass.io.plain import plain_table
-from fermiclass.io.text_tables import from_ecsv, from_text, to_csv, to_ecsv
+from fermiclass.io.plain import check_dimensions, plain_table
+from fermiclass.io.text_tables import from_text, to_text
 from fermiclass.io.votables import from_votable, to_votable
 
 _DECOMPRESS = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ": lzma.decompress}
@@ -54,9 +54,9 @@ _OTHERS = {  #: What to do with formats that are not read.
 _WRITERS: dict[str, Callable[[Table], bytes]] = {
     ".fits": to_fits,
     ".fits.gz": lambda table: gzip.compress(to_fits(table), compresslevel=6, mtime=0),
-    ".ecsv": to_ecsv,
+    ".ecsv": lambda table: to_text(table, "ascii.ecsv"),
     ".vot": to_votable,
-    ".csv": to_csv,
+    ".csv": lambda table: to_text(check_dimensions(table, 1), "ascii.csv"),
     ".parquet": to_parquet,
 }
 
@@ -124,7 +124,7 @@ def parse_table(content: bytes, path: Path, columns: Collection[str] = (), usual
         elif content.startswith(b"PAR1"):
             table = from_parquet(content)
         elif start.startswith(b"# %ECSV"):
-            table = from_ecsv(content)
+            table = plain_table(Table.read(content.decode("utf-8-sig"), format="ascii.ecsv"))
         elif re.search(r"\.(fits?|vot(able)?|xml|parquet)(\.|$)", path.name.lower()):
             raise ValueError("it is not a FITS, VOTable or Parquet file: it does not begin like one")
         else:

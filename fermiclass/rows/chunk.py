@@ -33,11 +33,7 @@ class Columns:
 
     @classmethod
     def of(
-        cls,
-        features: Sequence[str],
-        uncertainties: Sequence[str | None] | None,
-        label: str | None,
-        keep: Sequence[str] = (),
+        cls, features: Sequence[str], uncertainties: Sequence[str | None] | None, label: str | None, keep: Sequence[str]
     ) -> Columns:
         """Return the roles from the names that a user gives. Raises RowsError if they do not fit each other."""
         if any(isinstance(names, str) for names in (features, uncertainties, keep)):
@@ -184,21 +180,16 @@ class TableRows(Rows):
     def _chunk(self, column: Callable[[str], NDArray[Any]], start: int) -> Chunk:
         """Build a chunk, whose first row is `start`, from a function that returns a column ``(n,)``."""
         roles = self.columns
-        X = np.column_stack([as_floats(column(name)) for name in roles.features])
+        X = np.column_stack([column(name).astype(np.float64) for name in roles.features])
         X_var = np.zeros_like(X)
         for j, name in enumerate(roles.uncertainties):
             if name is not None:
-                sigma = as_floats(column(name))
+                sigma = column(name).astype(np.float64)
                 refuse(sigma < 0, sigma, "expected uncertainties of 0 or more", start, name)
                 with np.errstate(over="ignore"):  # infinite ones are refused
                     X_var[:, j] = sigma**2
         y = None if roles.label is None else plain_values(column(roles.label), roles.label, as_label=True)
         return Chunk(X, X_var, y, {name: plain_values(column(name), name) for name in roles.keep})
-
-
-def as_floats(values: NDArray[Any]) -> FloatArray:
-    """Return numbers in double precision."""
-    return values.astype(np.float64, order="C")  # sums depend on the order in memory
 
 
 def refuse(wrong: NDArray[np.bool_], values: NDArray[Any], why: str, start: int, name: str) -> None:

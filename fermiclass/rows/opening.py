@@ -20,9 +20,10 @@ from fermiclass.io.files import exists
 from fermiclass.io.tables import read_table
 from fermiclass.nimgp.arrays import align_columns
 from fermiclass.nimgp.names import UNCERTAINTY_PREFIX
-from fermiclass.rows.chunk import Chunk, Columns, Rows, TableRows, as_floats, plain_values, refuse, stamp_of
+from fermiclass.rows.chunk import Chunk, Columns, Rows, TableRows, plain_values, refuse, stamp_of
 from fermiclass.rows.parquet import ParquetRows
 
+_PATH = (str, os.PathLike)
 DEFAULT_LABEL = "CLASS"  #: Column of the label in the feature tables that ``fermiclass features`` writes.
 
 
@@ -223,9 +224,9 @@ class ArrayRows(Rows):
     """
 
     def __init__(self, X: Any, y: Any = None, *, X_var: Any = None, feature_names: Sequence[str] | None = None):
-        self.source = str(X) if _is_path(X) else "X"
+        self.source = str(X) if isinstance(X, _PATH) else "X"
         # Full paths, because another process may open them.
-        X, y, X_var = (Path(given).resolve() if _is_path(given) else given for given in (X, y, X_var))
+        X, y, X_var = (Path(given).resolve() if isinstance(given, _PATH) else given for given in (X, y, X_var))
         self._opened = partial(ArrayRows, X, y, X_var=X_var, feature_names=feature_names)
         try:
             X_var = align_columns(X, X_var, y=y)
@@ -233,7 +234,7 @@ class ArrayRows(Rows):
             raise RowsError(str(error)) from error
         self._X = _array(X)
         self._X_var, self._y = (None if given is None else _array(given) for given in (X_var, y))
-        self._stamps = {given: stamp_of(given) for given in (X, y, X_var) if _is_path(given)}
+        self._stamps = {given: stamp_of(given) for given in (X, y, X_var) if isinstance(given, Path)}
         if self._X.ndim != 2 or self._X.shape[1] == 0:
             raise RowsError(
                 f"X has the shape {self._X.shape}; expected (N, D), a row for each source and a column for each feature"
@@ -244,7 +245,7 @@ class ArrayRows(Rows):
         if len(names) != num_features:
             raise RowsError(f"there are {len(names)} names for the {num_features} columns of X")
         noise = [None if X_var is None else f"{UNCERTAINTY_PREFIX}{name}" for name in names]
-        self.columns = Columns.of(names, noise, None if y is None else DEFAULT_LABEL)
+        self.columns = Columns.of(names, noise, None if y is None else DEFAULT_LABEL, ())
         shapes = {"X": self._X.shape, "X_var": self._X.shape, "y": (self.num_rows,)}
         for name, values in (("X", self._X), ("X_var", self._X_var), ("y", self._y)):
             if values is not None and values.shape != shapes[name]:
@@ -254,22 +255,18 @@ class ArrayRows(Rows):
         self.read(0, 0)  # checks the type of the labels
 
     def _read(self, start: int, stop: int) -> Chunk:
-        X = np.column_stack([as_floats(column) for column in self._X[start:stop].T])
+        X = np.array(self._X[start:stop], np.float64, order="C")  # sums depend on the order in memory
         X_var = np.zeros_like(X)
         if self._X_var is not None:
             for j, name in enumerate(self.columns.features):
-                X_var[:, j] = as_floats(self._X_var[start:stop, j])
+                X_var[:, j] = self._X_var[start:stop, j]
                 refuse(X_var[:, j] < 0, X_var[:, j], "expected variances of 0 or more", start, f"X_var of {name}")
         y = None if self._y is None else plain_values(np.array(self._y[start:stop]), "y", as_label=True)
         return Chunk(X, X_var, y)
 
 
-def _is_path(given: Any) -> bool:
-    return isinstance(given, str | os.PathLike)
-
-
 def _array(given: Any) -> NDArray[Any]:
-    if not _is_path(given):
+    if not isinstance(given, _PATH):
         return np.asarray(given)
     try:
         return np.lib.format.open_memmap(given, mode="r")  # refuses pickles

@@ -232,7 +232,7 @@ def test_labels_are_called_by_the_catalogue(ending):
         (("classify", DR4, "--counterparts", "a.csv:clams"), "'clams' behind a.csv"),
         (("classify", DR4, "--model", "m", "--method", "mgp"), "--model brings its own settings: leave out --method"),
         (("evaluate", DR4, "--open", DR4, "--folds", "3"), "cannot be combined"),
-        (("evaluate", DR4, "--plot", "e.xyz"), r"expected one of \.png, \.pdf, \.svg"),
+        (("evaluate", DR4, "--plot", "e.xyz"), r"expected \.png, \.pdf, \.svg"),
         (("evaluate", DR4, "--open", slim_path("4FGL-DR1"), "--json", "no/e.json"), "there is no folder .*no'"),
         (("evaluate", DR4, "--faint", "nan"), "fraction=nan"),
         *(

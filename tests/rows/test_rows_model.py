@@ -254,7 +254,7 @@ def test_what_cannot_be_labelled(model, path, data, tmp_path):
     write_table(clash, tmp_path / "clash.parquet")
     with pytest.raises(RowsError, match="names of results: P_bll"):
         fc.predict_rows(model, model.open(tmp_path / "clash.parquet", keep=["P_bll"]), labels)
-    with pytest.raises(OutputError, match="cannot be written in blocks"):
+    with pytest.raises(OutputError, match="ending of rows"):
         fc.predict_rows(model, ArrayRows(*data[::2], X_var=data[1]), tmp_path / "labels.csv")
     odd = replace(model, fitted=SimpleNamespace(target=SimpleNamespace(classes=np.array(["MAX", "bll"]))))
     with pytest.raises(RowsError, match="P_MAX"):

@@ -13,7 +13,7 @@ from fermiclass.errors import FeatureError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features, parse_features
 from fermiclass.io import FloatArray
 from fermiclass.labelling.labels import Labels
-from fermiclass.show.page.sources import catalogue_rows
+from fermiclass.show.page.sources import catalogue_rows, significant
 
 RANGE = (16.0, 50.0, 84.0)  #: Percentiles of a class that the page shows as its range and median.
 
@@ -46,9 +46,9 @@ def feature_columns(about: Labels, catalog: Catalog, trained_on: Catalog | None 
         "about": [", ".join(filter(None, (feature.description, feature.unit))) for feature in table.features],
         **_coded(shown),
         "imputed": _imputed(shown),
-        "centre": _numbers(centre),
-        "scale": _numbers(np.where(high > low, (high - low) / 2, 1.0)),
-        "ranges": [[_numbers(row) for row in of_class] for of_class in ranges],
+        "centre": significant(centre, 5),
+        "scale": significant(np.where(high > low, (high - low) / 2, 1.0), 5),
+        "ranges": [[significant(row, 5) for row in of_class] for of_class in ranges],
         "known": {"classes": [classes.index(name) for name in known.y.tolist()], **_coded(known)},
     }
 
@@ -69,10 +69,6 @@ def _imputed(table: FeatureTable) -> dict[str, dict[str, list[int]]]:
         for row, column in np.argwhere(mask).tolist():
             found.setdefault(str(row), {}).setdefault(kind, []).append(column)
     return found
-
-
-def _numbers(values: Any) -> list[float | None]:
-    return [float(f"{v:.5g}") if np.isfinite(v) else None for v in values]
 
 
 # Numbers have 16 bits each, in base64: decimal text of the features and error bars of all sources would take twice the

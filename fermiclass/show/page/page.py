@@ -24,9 +24,8 @@ from fermiclass.catalog import CLASS_TREE, Catalog
 from fermiclass.catalog.source_names import gamma_ray_names
 from fermiclass.io.files import check_place, write_bytes
 from fermiclass.labelling.labels import CONFIDENT, Labels, labels_of, shown
-from fermiclass.show.caveats import caveats
+from fermiclass.show.caveats import caveats, class_meanings, flag_summary, priors_summary, provenance
 from fermiclass.show.page.features import feature_columns
-from fermiclass.show.page.headline import class_meanings, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, Mark, class_marks
 from fermiclass.show.page.metrics import Trust
 from fermiclass.show.page.sources import (

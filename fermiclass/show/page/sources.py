@@ -87,7 +87,7 @@ def source_columns(about: Labels, candidates: Table | None = None) -> dict[str, 
         columns["counterpart"] = ["; ".join(counterparts_of(row, candidates)) for row in labels]
     for column, name in _MEASURED:
         if column in labels.colnames:
-            columns[name] = [None if not np.isfinite(v) else float(f"{v:.3g}") for v in floats(labels, column)]
+            columns[name] = significant(floats(labels, column), 3)
     return columns
 
 
@@ -172,6 +172,11 @@ def _rounded(table: Table, column: str, decimals: int) -> list[Any]:
     """Return the numbers of :func:`floats`, rounded, as integers where there are no decimals; None for NaN."""
     rounded = _list(np.round(floats(table, column), decimals))
     return rounded if decimals else [None if value is None else int(value) for value in rounded]
+
+
+def significant(values: Any, digits: int) -> list[float | None]:
+    """Return numbers of so many digits, None for NaN."""
+    return [float(f"{v:.{digits}g}") if np.isfinite(v) else None for v in values]
 
 
 def _list(values: Any) -> list[Any]:

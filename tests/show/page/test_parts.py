@@ -11,9 +11,9 @@ from fermiclass.errors import CatalogError, ReportError
 from fermiclass.io.fits_tables import from_fits, to_fits
 from fermiclass.labelling.labels import LABEL_FLAGS, Labels
 from fermiclass.plots.style import PALETTE
+from fermiclass.show.caveats import FLAG_ADVICE, flag_summary, priors_summary, provenance
 from fermiclass.show.page import read_metrics
 from fermiclass.show.page.features import feature_columns, linear_codes, log_codes
-from fermiclass.show.page.headline import FLAG_ADVICE, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, class_marks, contrast
 from fermiclass.show.page.sources import catalogue_rows, project, saved_columns, source_columns
 
