@@ -70,9 +70,7 @@ _DEFAULT, _CORE = "default", "@core"  # by_name imports scikit-learn
     help="Add all baselines: other classifiers, mostly of scikit-learn. With --open each learns from two sets of "
     "features in three trainings; else each is there with +unc, too.",
 )
-@options.recipe_seed_option
-@options.config_option
-@options.set_option
+@options.recipe_options
 @options.file_option("--json", "json_file", help="Write the results to this file.")
 @options.file_option("--plot", help="Figure of the results: .png, .pdf or .svg.")
 @options.with_recipe()

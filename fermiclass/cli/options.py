@@ -157,12 +157,11 @@ set_option = click.option(
     "training.draw_pairs=64, evidence=none or also_share=0.05. 'fermiclass info --recipe' prints all.",
 )
 
+recipe_options = _options(recipe_seed_option, config_option, set_option)
 model_options = _options(
     setting_option("method", help="Treatment of the error bars. [default: nimgp-fo]"),
     setting_option("steps", help=f"{_ABOUT['steps']}. [default: 500]"),
-    recipe_seed_option,
-    config_option,
-    set_option,
+    recipe_options,
     file_option("--save-config", metavar="FILE.toml", help="Write the recipe, to repeat the labels with --config."),
     click.option("--paper", is_flag=True, help="Settings of Villacampa-Calvo et al. (2021), where none are given."),
 )

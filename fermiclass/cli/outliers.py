@@ -47,9 +47,7 @@ def _base() -> Recipe:
     show_default=True,
     help="Number of folds. A model that learned from the other folds judges the sources of a fold.",
 )
-@options.recipe_seed_option
-@options.config_option
-@options.set_option
+@options.recipe_options
 @options.with_recipe(_base)
 def outliers(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, by: str | None, folds: int) -> None:
     """Find associations that the data contradict: sources whose class is probably wrong.

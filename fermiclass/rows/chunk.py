@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -146,23 +145,12 @@ def _reopened(opened: Callable[[], Rows], stamps: tuple[tuple[int, int], ...]) -
 
 
 class TableRows(Rows):
-    """Rows of a table with named columns. The parameters are those of :func:`fermiclass.open_rows`."""
+    """Rows of a table with named columns."""
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        features: Sequence[str],
-        *,
-        uncertainties: Sequence[str | None] | None = None,
-        label: str | None = None,
-        keep: Sequence[str] = (),
-        hdu: int | str = 1,
-    ):
-        options: dict[str, Any] = {"uncertainties": uncertainties, "label": label, "keep": keep, "hdu": hdu}
-        self._opened = partial(type(self), Path(path).resolve(), features, **options)
-        self.source = str(path)
-        self.columns = Columns.of(features, uncertainties, label, keep)
-        self._open(Path(path), hdu)
+    def __init__(self, path: Path, columns: Columns, hdu: int | str) -> None:
+        self._opened = partial(type(self), path.resolve(), columns, hdu)
+        self.source, self.columns = str(path), columns
+        self._open(path, hdu)
         self.read(0, 0)  # checks the types of label and kept columns
 
     @staticmethod

@@ -70,7 +70,7 @@ def open_rows(
     if reader is not ArrayRows:
         if features is None:
             raise RowsError(f"the features of '{path}' are not given. Name the columns that are features.")
-        return reader(place, features, uncertainties=uncertainties, label=label, keep=keep, hdu=hdu)
+        return reader(place, Columns.of(features, uncertainties, label, keep), hdu)
     if uncertainties is not None or label is not None or keep:
         raise RowsError(f"'{path}' has no named columns: put the variances and labels into X_var.npy and y.npy")
     if not place.is_dir():
@@ -89,9 +89,8 @@ def open_training_rows(
 ) -> Rows:
     """Open rows to learn from: :func:`open_rows`. The roles of columns that are not given follow from their names.
 
-    A column is a feature if there is a column of the same name with `UNCERTAINTY_PREFIX`, which has its standard
-    deviations. Named features without such a column have no errors. The label is the column `DEFAULT_LABEL`. Raises
-    RowsError, also when the table has no features or no label.
+    A column x is a feature if there is a column Unc_x, which has its standard deviations; a named feature without one
+    has no errors. The label is the column `DEFAULT_LABEL`. Raises RowsError, also when there are no features or labels.
     """
     reader = reader_of(Path(path))
     if reader is ArrayRows:
@@ -218,9 +217,7 @@ class ArrayRows(Rows):
 
     `X`: features ``(N, D)``. `y`: labels ``(N,)``, text or whole numbers, '' for none; None if there are no labels.
     `X_var`: variances ``(N, D)`` of the errors of `X`; None for zeros. Each is an array or the path of a file.
-    `feature_names`: D names; by default x0, x1, ...
-
-    Raises RowsError if a file is missing or damaged, or shapes, types or names do not fit.
+    `feature_names`: D names; by default x0, x1, ... Raises RowsError.
     """
 
     def __init__(self, X: Any, y: Any = None, *, X_var: Any = None, feature_names: Sequence[str] | None = None):
