@@ -100,7 +100,6 @@ _SEED = click.IntRange(min=0, max=2**32 - 1)
 seed_option = click.option("--seed", type=_SEED, default=0, show_default=True)
 recipe_seed_option = click.option("--seed", type=_SEED, help="Seed of all draws. [default: 0, or that of --config]")
 
-
 classes_option = click.option(
     "--classes",
     metavar="a,b,c",
@@ -117,7 +116,6 @@ features_option = click.option(
     ),
     help="Features: gas (default), galactic, extended, six, paper, or names of features and numeric columns.",
 )
-
 
 #: ``--min-significance``. What it limits differs between commands.
 significance_option = partial(click.option, "--min-significance", type=float, metavar="S")

@@ -111,10 +111,7 @@ class Rows(ABC):
         return _reopened, (self._opened, tuple(self._stamps.values()))
 
     def read(self, start: int, stop: int) -> Chunk:
-        """Return rows `start` to `stop` − 1, counted from 0.
-
-        Raises RowsError, with the place, if they are not there, have changed, or hold what is no number or error bar.
-        """
+        """Return rows `start` to `stop` − 1, counted from 0. Raises RowsError, with the place of what is wrong."""
         try:
             if not 0 <= start <= stop <= self.num_rows:
                 raise RowsError(f"rows {start} to {stop} do not exist; expected rows from 0 to {self.num_rows}")

@@ -28,7 +28,6 @@ _OF_PRIORS = {
 #: Quantities that may correct AGN: column, and how the JSON of the priors shows that it does.
 _CORRECTING = {"Galactic latitude": ("GLAT", '"intercept"'), "significance": ("Signif_Avg", '"slope": -')}
 
-
 #: Advice to the reader for each bit of LABEL_FLAGS, in addition to the short meaning in `LABEL_FLAGS`.
 FLAG_ADVICE = {
     1: "The catalogue gives no error for a feature. The usual error at the source's significance was used instead, so "

@@ -104,6 +104,7 @@ def _trust(content: Mapping[str, Any], meta: Mapping[str, Any]) -> Trust:
     found = methods[chosen]
     same_features = set(content["features"]) == _names(meta.get("features"))
     same_classes = _names(content["grouping"].lower()) == _names(str(meta.get("classes") or "").lower())
+    own = [of for of in methods.values() if content["protocol"] == "open" and not of["is_baseline"]]
     populations = {"all": found} | ({"unassociated": found["unassociated"]} if "unassociated" in found else {})
     return Trust(
         catalog=content["catalog"],
@@ -115,7 +116,7 @@ def _trust(content: Mapping[str, Any], meta: Mapping[str, Any]) -> Trust:
             name: {key: of[key] for key in _SCORES} | {key: of[key] for key in _OTHERS if key in of}
             for name, of in populations.items()
         },
-        past=_past(content) if content["protocol"] == "open" else None,
+        past=_past(content, own[0]) if own else None,
     )
 
 
@@ -124,10 +125,7 @@ def _names(listed: Any) -> set[str]:
     return {part.partition("=")[0].strip() for part in str(listed or "").split(",")}
 
 
-def _past(content: Mapping[str, Any]) -> PastCandidates | None:
-    own = next((about for about in content["methods"].values() if not about["is_baseline"]), None)
-    if own is None:
-        return None
+def _past(content: Mapping[str, Any], own: Mapping[str, Any]) -> PastCandidates:
     face, spiders = (own[reading]["candidates"]["pulsar"] for reading in ("face", "spiders"))
     rows = tuple(
         {key: row[key] for key in ("threshold", "n")}

@@ -47,7 +47,6 @@ _SCRIPTS = (
     *("profile", "trust", "wide", "main"),
 )
 
-
 check_page_place = partial(check_place, kind="a page", endings=(".html", ".htm"))
 
 
