@@ -127,7 +127,7 @@ def flat_value(value: Any) -> bool | int | float | str:
 
 
 def typed(kind: Any, value: Any, name: str = "it") -> Any:
-    """Return a value of JSON as a type: text, number, mapping, tuple, union, dataclass. Raises ValueError or TypeError."""
+    """Return a value of JSON as a type: text, number, mapping, tuple, union, dataclass; or ValueError, TypeError."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any or (isinstance(kind, type) and is_dataclass(kind) and isinstance(value, kind)):
         return value
