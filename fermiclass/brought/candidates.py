@@ -57,6 +57,7 @@ _MEAN_REAL = 0.5 - (1.0 / _EDGE_95 - 0.05 / 0.95)  # ½ less the mean u of real 
 _TO_TELL_CHANCE = 300  # objects in ellipses
 _LARGEST = 3.0  # degrees: a larger error says nothing
 _TINY, _SKY = 1e-300, 129600.0 / np.pi  # deg² of the sky
+_STEPS_OF_DENSITY = 50
 _OF_LATITUDE, _STEPS_OF_LATITUDE = 25, 400  # objects that tell the density at one, and steps of an integral
 
 
@@ -70,6 +71,8 @@ class Surroundings(NamedTuple):
     excess: FloatArray
     covered: NDArray[np.bool_]  #: (N,) whether the table covers the source.
     chance: FloatArray  #: (N,) candidates that the 95 % ellipse has by chance.
+    #: (N,) probability that the source would not be covered if it had no counterpart, as no object is there by chance.
+    unseen: FloatArray
     centred: int  #: Candidates at the very place of a source, which are in no pair: they are LAT sources.
 
 
@@ -248,7 +251,8 @@ class Candidates:
             covered = known & self._were_searched(sources, inside)
             rows = within & covered[i]
             by_chance = np.bincount(i[rows], _by_chance(chi2[rows] / CHI2_95), len(sources))
-            density = _of_like_latitude(np.abs(here @ _GALACTIC_POLE), by_chance, area, covered, rows.sum())
+            some = not self.searched  # an ellipse is known because something is in it
+            density = _of_like_latitude(np.abs(here @ _GALACTIC_POLE), by_chance, area, covered, rows.sum(), some)
         elif self.covers == "claims":
             covered, density = known, np.full(len(sources), max(len(self) - len(centred), 1) / _SKY)
         else:
@@ -262,7 +266,9 @@ class Candidates:
         kept = covered[i]
         i, j, chi2, f = i[kept], j[kept], chi2[kept], f[kept]
         excess = (f / density[i])[:, None] * self.membership[j] / np.where(share > 0, share, 1.0)
-        return Surroundings(i, j, chi2 / CHI2_95, excess, covered, np.where(covered, density * area, 0.0), len(centred))
+        chance = np.where(covered, density * area, 0.0)
+        unseen = np.exp(-chance) * (covered & (self.covers == "ellipses") & (not self.searched))
+        return Surroundings(i, j, chi2 / CHI2_95, excess, covered, chance, unseen, len(centred))
 
     def _were_searched(self, sources: Table, inside: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return which sources were searched, ``(N,)``: those that the table says, or else those with an object inside.
@@ -389,18 +395,23 @@ def _by_chance(u: FloatArray) -> FloatArray:
 
 
 def _of_like_latitude(
-    x: FloatArray, number: NDArray[Any], area: FloatArray, covered: NDArray[np.bool_], objects: int
+    x: FloatArray, number: NDArray[Any], area: FloatArray, covered: NDArray[np.bool_], objects: int, some: bool
 ) -> FloatArray:
     """Return the density of chance objects of each ellipse, ``(N,)``: their `number` over the area.
 
     Both are summed over the ellipses of nearest x = |sin b| that have about :data:`_TO_TELL_CHANCE` of all `objects`.
+    If `some` are known because they have one, the mean of such numbers is ``μ / (1 − exp −μ)``.
     """
     order = np.flatnonzero(covered)[np.argsort(x[covered])]
     k = int(np.ceil(len(order) * min(1.0, _TO_TELL_CHANCE / max(objects, 1))))
     first = np.clip(np.arange(len(order)) - k // 2, 0, len(order) - k)
-    number, area = (np.append(0.0, np.cumsum(each[order])) for each in (number, area))
-    found = np.ones(len(x))
-    found[order] = np.maximum(number[first + k] - number[first], 1.0) / (area[first + k] - area[first])
+    total = np.append(0.0, np.cumsum(number[order]))
+    total = np.maximum(total[first + k] - total[first], 1.0)
+    found, searched = np.ones(len(x)), area[order]
+    for _ in range(_STEPS_OF_DENSITY if some else 1):
+        sums = np.append(0.0, np.cumsum(searched))
+        found[order] = total / (sums[first + k] - sums[first])
+        searched = area[order] / -np.expm1(-area[order] * found[order])
     return found
 
 

@@ -130,11 +130,13 @@ def _learned(used: Used, P: FloatArray, teach: NDArray[np.bool_], claims: FloatA
     has = [np.array([[KINDS[k] in each.kinds] * len(each.categories) for k in kinds]) for each, _, _ in used]
     excess = np.hstack([np.where(near.covered[:, None], summed(near, len(P)), 1.0) for _, _, near in used])
     rows = teach & np.any([near.covered for _, _, near in used], axis=0)
-    p, excess = P[rows][:, kinds], excess[rows]
-    base, rest = _with_claims(P[rows], claims[rows], kinds)
-    c = completeness(p, excess, rest, base, np.hstack(has))
+    excess = excess[rows]
+    p, base, rest = _with_claims(P[rows], claims[rows], kinds)
+    unseen = np.prod([np.where(near.covered, near.unseen, 1.0) for _, _, near in used], axis=0)[rows]
+    c = completeness(p, excess, rest, base, np.hstack(has), unseen)
     total = rest + np.sum(p * _factors(c, excess, base), axis=1)
-    score = p[:, :, None] * (excess[:, None, :] - 1.0) / total[:, None, None]
+    lost = (unseen / _seen(c, p, rest, base, unseen))[:, None, None]
+    score = p[:, :, None] * ((excess[:, None, :] - 1.0) / total[:, None, None] - lost)
     flat = score.reshape(len(score), -1)[:, (which := np.hstack(has).ravel())]
     sigma: FloatArray = np.full(which.size, 1.0 / np.sqrt(_LEAST_INFORMATION))
     information = flat.T @ flat + _LEAST_INFORMATION * np.eye(which.sum())
@@ -165,16 +167,16 @@ def find_cuts(
     kinds = [KINDS.index(kind) for kind in candidates.kinds]
     near = candidates.around(sources)
     rows = teach & near.covered
-    p = P[rows][:, kinds]
-    base, rest = _with_claims(P[rows], claims[rows], kinds)
+    p, base, rest = _with_claims(P[rows], claims[rows], kinds)
 
     def evidence(cuts: Sequence[float]) -> float:
         membership = candidates.parted(cuts).membership
         share = membership.mean(axis=0)
         by_category = near.excess * (membership / np.where(share > 0, share, 1.0))[near.candidate]
         excess = summed(near._replace(excess=by_category), len(P))[rows]
-        c = completeness(p, excess, rest, base, steps=_STEPS_FOR_CUTS)
-        return float(np.log(np.sum(p * _factors(c, excess, base), axis=1) + rest).sum())
+        c = completeness(p, excess, rest, base, unseen=near.unseen[rows], steps=_STEPS_FOR_CUTS)
+        total = np.sum(p * _factors(c, excess, base), axis=1) + rest
+        return float(np.log(total / _seen(c, p, rest, base, near.unseen[rows])).sum())
 
     possible = np.unique(np.nanquantile(candidates.flux, _QUANTILES)).tolist()
     cuts: list[float] = []
@@ -194,9 +196,14 @@ def summed(near: Surroundings, number: int) -> FloatArray:
     return total
 
 
-def _with_claims(P: FloatArray, claims: FloatArray, kinds: Sequence[int]) -> tuple[FloatArray, FloatArray]:
-    """Return the factors of claims of some kinds, ``(n, A)``, and the probability of all others times theirs, (n,)."""
-    return claims[:, kinds], np.sum(np.delete(P * claims, kinds, axis=1), axis=1) + 1.0 - P.sum(axis=1)
+def _with_claims(P: FloatArray, claims: FloatArray, kinds: Sequence[int]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return p of some kinds and their factors of claims, ``(n, A)``, and the p of all others times theirs, ``(n,)``.
+
+    p is such that these products sum to 1: without the tables they are the probabilities.
+    """
+    every = 1.0 - P.sum(axis=1) + np.sum(P * claims, axis=1)
+    p, base = P[:, kinds] / every[:, None], claims[:, kinds]
+    return p, base, 1.0 - np.sum(p * base, axis=1)
 
 
 def _factors(c: FloatArray, excess: FloatArray, base: Any) -> FloatArray:
@@ -204,20 +211,33 @@ def _factors(c: FloatArray, excess: FloatArray, base: Any) -> FloatArray:
     return np.maximum(base - c.sum(axis=1), 0.0) + excess @ c.T
 
 
+def _seen(c: FloatArray, P: FloatArray, rest: FloatArray, base: Any, unseen: Any) -> FloatArray:
+    """Return the probability of sources to be in the table, ``(n,)``."""
+    return np.asarray(1.0 - unseen * (np.sum(P * np.maximum(base - c.sum(axis=1), 0.0), axis=1) + rest))
+
+
 def completeness(
-    P: FloatArray, excess: FloatArray, rest: FloatArray, base: Any = 1.0, has: Any = True, steps: int = _STEPS
+    P: FloatArray,
+    excess: FloatArray,
+    rest: FloatArray,
+    base: Any = 1.0,
+    has: Any = True,
+    unseen: Any = 0.0,
+    steps: int = _STEPS,
 ) -> FloatArray:
-    """Return c, ``(A, K)``, of greatest ``Σ_i ln [Σ_a P_ia BF_ia + rest_i]`` by EM, less a little for the prior.
+    """Return c, ``(A, K)``, of greatest ``Σ_i ln [Σ_a P_ia BF_ia + rest_i] / seen_i``, by EM; the prior makes it less.
 
     P ``(n, A)`` are the probabilities of the kinds that have counterparts, `rest` those of the others. `base` is BF of
     a kind without objects in the tables at c = 0, ``(n, A)``, and `has` says which kind can have one of which category,
-    ``(A, K)``.
+    ``(A, K)``. A source without counterpart would not be there with the probability `unseen`, ``(n,)``: for each that
+    is there, ``(1 − seen) / seen`` were searched in vain.
     """
     c = np.full((P.shape[1], excess.shape[1]), 0.5 / excess.shape[1]) * has
     for _ in range(steps):
-        weight = P / (np.sum(P * _factors(c, excess, base), axis=1) + rest)[:, None]
-        found = c * (weight.T @ excess)
-        none = np.sum(weight * np.maximum(base - c.sum(axis=1), 0.0), axis=0)
+        weight = 1.0 / (np.sum(P * _factors(c, excess, base), axis=1) + rest)
+        found = c * ((P * weight[:, None]).T @ excess)
+        weight += unseen / _seen(c, P, rest, base, unseen)
+        none = np.sum(P * np.maximum(base - c.sum(axis=1), 0.0) * weight[:, None], axis=0)
         new = found / (found.sum(axis=1) + none + _NONE)[:, None]
         done, c = np.max(np.abs(new - c)) < _TOLERANCE, new
         if done:

@@ -19,7 +19,7 @@ import fermiclass as fc
 from fermiclass.evaluation import open_world
 from fermiclass.evaluation.metrics import nll_per_source
 from fermiclass.labelling.counterparts import kinds_of_classes, summed, weigh
-from fermiclass.labelling.labels import Labels
+from fermiclass.labelling.labels import BF_CLAIM, Labels
 from fermiclass.labelling.lasting import PARTS, part_of_sky
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -35,15 +35,19 @@ for catalog in map(fc.read_catalog, given.releases):
         Table({"Source_Name": catalog.names, "MATCH": np.log(0.1 + excess)}).write(given.matches, overwrite=True)
         continue
     targets = open_world(catalog, fc.read_catalog(given.later), cells="even")
-    labels = fc.classify(catalog, targets="unassociated", evidence="class2")
+    labels = fc.classify(catalog, targets="unassociated")
     about = Labels(labels)
     assert about.grouping is not None
     P = np.stack([np.asarray(labels[f"P_{name}"], float) for name in about.classes], axis=1)
     P = P @ kinds_of_classes(about.grouping, about.classes)
+    claims = np.where(np.arange(3) == 0, np.asarray(labels[BF_CLAIM], float)[:, None], 1.0)
+    without = P / claims
+    without /= without.sum(axis=1, keepdims=True)
     bare = catalog[catalog.classes == ""]
     odd, far = part_of_sky(bare) == PARTS, np.abs(bare.column("GLAT")) >= given.latitude
-    factors, (strength,) = weigh([candidates], labels, P, np.full(len(P), "unassociated"), learn=odd & far)
-    after = P * np.where(far[:, None], factors, 1.0)
+    status = np.full(len(P), "unassociated")
+    factors, (strength,) = weigh([candidates], labels, without, status, claims, learn=odd & far)
+    after = without * np.where(far[:, None], factors, claims)
     after /= after.sum(axis=1, keepdims=True)
     covered = candidates.around(labels).covered & far
     row = {name: k for k, name in enumerate(bare.names.tolist())}
