@@ -86,31 +86,16 @@ def test_ctrl_c_keeps_what_is_learned(features, tmp_path):
         assert kept["progress_done"] == 60
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--features", "LP_Idex"), "has no column 'LP_Idex'. Did you mean LP_Index"),
-        (("--features", "LP_Index,LP_beta", "--uncertainties", "Unc_LP_Index"), "1 columns of uncertainties were"),
-        (("--method", "nimgp"), "'nimgp' is not one of 'mgp', 'nimgp-nn'"),
-    ],
-)
-def test_what_cannot_be_learned(features, tmp_path, arguments, message):
-    refuses(tmp_path, message, "train-rows", features, "-o", tmp_path / "model", *arguments)
+def test_what_cannot_be_learned(features, tmp_path):
+    command = ("train-rows", features, "-o", tmp_path / "model")
+    refuses(tmp_path, "'nimgp' is not one of 'mgp', 'nimgp-nn'", *command, "--method", "nimgp")
+    named = ("--features", "LP_Index,LP_beta", "--uncertainties", "Unc_LP_Index")
+    refuses(tmp_path, "1 columns of uncertainties were", *command, *named)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--keep", "Source"), "has no column 'Source'. Did you mean Source_Name"),
-        pytest.param(
-            ("--dask", "tcp://127.0.0.1:9"),
-            "there is no Dask scheduler at 'tcp://127.0.0.1:9'",
-            marks=pytest.mark.slow,  # the connection has 10 seconds
-        ),
-    ],
-)
-def test_what_cannot_be_labelled(features, model, tmp_path, arguments, message):
-    refuses(tmp_path, message, "classify-rows", features, "--model", model, "-o", "labels.parquet", *arguments)
+def test_what_cannot_be_labelled(features, model, tmp_path):
+    command = ("classify-rows", features, "--model", model, "-o", "labels.parquet", "--keep", "Source")
+    refuses(tmp_path, "has no column 'Source'. Did you mean Source_Name", *command)
 
 
 @pytest.mark.parametrize("as_folder", [False, True])

@@ -127,18 +127,6 @@ def test_explain_needs_the_catalogue(folder, tmp_path):
     assert re.search(r"is needed, but '.*4FGL-DR4\.fits\.gz' is another file\. Give it: --catalog FILE", done.stderr)
 
 
-@pytest.mark.parametrize("ending", [".fits.gz", ".csv"])
-def test_followup_writes_the_first(folder, tmp_path, ending):
-    output = tmp_path / f"targets{ending}"
-    printed = run_well("followup", folder / "labels.fits", "--top", 50, "-o", output)
-    ranking, labels = read_table(output), read_table(folder / "labels.fits")
-    best = labels[np.argsort(-labels["INFORMATION"] * labels["LASTS"])][:50]
-    np.testing.assert_array_equal(ranking["Source_Name"], best["Source_Name"])
-    assert f"Sources left by each constraint: all {len(labels)}. By INFORMATION * LASTS, highest" in printed
-    assert ranking["Source_Name"][0] in printed
-    assert f"50 sources: {output}" in printed
-
-
 def test_followup_of_pulsars(folder, tmp_path):
     output = tmp_path / "pulsars.vot"
     printed = run_well(

@@ -146,16 +146,6 @@ def test_fits_header_is_clean_and_readable(table, tmp_path):
         assert Table.read(tmp_path / "t.fits").colnames == table.colnames
 
 
-def test_other_programs_read_the_files(table, tmp_path):
-    for ending in (".parquet", ".csv"):
-        write_table(table, tmp_path / f"t{ending}")
-    frame = pd.read_parquet(tmp_path / "t.parquet")
-    assert frame["Source_Name"].tolist() == table["Source_Name"].tolist()
-    assert frame["variable"].dtype == bool
-    np.testing.assert_array_equal(frame["Flux1000"], table["Flux1000"])
-    np.testing.assert_array_equal(pd.read_csv(tmp_path / "t.csv")["Flags"], table["Flags"])
-
-
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_odd_columns_become_plain(tmp_path, ending):
     odd = Table(meta={"what": np.float32(0.5), 7: ("a", "b")})

@@ -88,16 +88,12 @@ def test_what_goes_wrong_in_the_background_is_raised():
     assert not readers()
 
 
-@pytest.mark.parametrize("end", ["close", "forget"])
-def test_the_thread_ends_with_the_iterator(end):
+def test_the_thread_ends_with_the_iterator():
     batches = shuffled_minibatches(numbered(1000), 10, seed=0, pool_rows=100, chunk_rows=10)
     next(batches)
     assert len(readers()) == 1
-    if end == "close":
-        batches.close()
-    else:
-        del batches
-        gc.collect()
+    del batches
+    gc.collect()
     assert not readers()
 
 

@@ -24,26 +24,6 @@ def codes_of(coded):
     return np.frombuffer(base64.b64decode(coded["codes"]), "<u2").astype(float)
 
 
-def test_linear_codes_keep_values_to_half_a_step():
-    x = np.random.default_rng(0).normal(5.0, 30.0, 1000)
-    x[3], x[4] = np.nan, np.inf
-    coded = linear_codes(x)
-    codes = codes_of(coded)
-    assert list(np.flatnonzero(codes == 65535)) == [3, 4]
-    known = np.isfinite(x)
-    found = coded["low"] + coded["step"] * codes
-    np.testing.assert_allclose(found[known], x[known], atol=0.5001 * coded["step"])
-    assert coded["step"] == pytest.approx(np.ptp(x[known]) / 65534)
-
-
-def test_log_codes_keep_errors_to_a_thousandth_and_zero_exactly():
-    sigma = np.concatenate([np.random.default_rng(0).lognormal(0.0, 3.0, 1000), [0.0, np.nan, -1.0]])
-    coded = log_codes(sigma)
-    codes = codes_of(coded)
-    assert list(codes[-3:]) == [0, 65535, 65535]
-    np.testing.assert_allclose(coded["low"] * np.exp(coded["step"] * (codes[:-3] - 1)), sigma[:-3], rtol=1e-3)
-
-
 @pytest.mark.parametrize("code", [linear_codes, log_codes])
 def test_codes_of_few_values(code):
     assert list(codes_of(code([np.nan, np.nan]))) == [65535, 65535]
