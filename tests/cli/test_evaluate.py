@@ -8,9 +8,6 @@ from astropy.io import fits
 from astropy.table import Table
 
 from fermiclass import read_catalog
-from fermiclass.evaluation import available_baselines, open_baselines
-from fermiclass.evaluation.by_name import methods_named
-from fermiclass.labelling.recipe import Recipe
 from tests.commands import refuses, run, run_well
 from tests.conftest import slim_path
 
@@ -83,15 +80,6 @@ def test_the_default_is_the_model_of_classify(tmp_path, protocol):
     assert settings == {"method": "nimgp-fo", "objective": "predictive", "batch_size": 512, "random_state": 2}
     assert about["class_priors"] == "selection"
     assert about["nll"] < 1.2
-
-
-def test_all_baselines():
-    """In the open world each with both sets of features and in all trainings, else with and without uncertainties."""
-    for open_world, wanted in ((True, open_baselines()), (False, [*available_baselines(), "svm+unc", "forest+unc"])):
-        names = [method.name for method in methods_named(["logistic"], Recipe(), open_world, baselines=True)]
-        assert names[0] == "logistic"
-        assert set(wanted) <= set(names)
-        assert len(set(names)) == len(names)
 
 
 def test_baselines_in_the_open_world(tmp_path):

@@ -49,8 +49,6 @@ def test_a_row_for_each_row_here_and_on_a_cluster(features, model, tmp_path):
     assert labels["Source_Name"].tolist() == given["Source_Name"].tolist()
     names = ["P_bll", "P_fsrq", "P_psr", "P_msp", "P_other"]
     np.testing.assert_allclose(sum(labels[name] for name in names), 1.0, atol=1e-6)
-    assert np.all((labels["OOD_SCORE"] >= 0) & (labels["OOD_SCORE"] <= 1))
-    np.testing.assert_array_equal(labels["LABEL_FLAGS"], np.where(labels["OOD_SCORE"] > 0.995, 4, 0))
     known = np.isin(given["CLASS"], ["bll", "fsrq", "psr", "msp", "other"])
     assert np.mean(np.asarray(labels["PRED_CLASS"] == given["CLASS"])[known]) > 0.8
 

@@ -49,13 +49,6 @@ def test_rows_that_are_not_there(any_rows, start, stop):
         any_rows.read(start, stop)
 
 
-def test_what_was_read_belongs_to_the_reader(any_rows, data):
-    chunk = any_rows.read(10, 20)
-    for array in chunk[:3]:
-        array[:] = array[0]
-    check(any_rows.read(10, 20), data, 10, 20)
-
-
 @pytest.mark.parametrize(("form", "N"), [(form, N) for form in FORMATS for N in (0, 1) if (form, N) != ("csv", 0)])
 def test_one_row_and_none(form, tmp_path, N):
     rows = make_rows(form, Data(N), tmp_path)

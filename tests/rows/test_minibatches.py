@@ -57,14 +57,6 @@ def test_rows_without_a_label_are_skipped(form, data, tmp_path):
         np.testing.assert_array_equal(np.concatenate([getattr(batch, name) for batch in epoch]), column[numbers])
 
 
-def test_seeds():
-    rows = numbered(1000)
-    options = {"pool_rows": 200, "chunk_rows": 30}
-    first = taken(rows, 64, 40, seed=5, **options)
-    np.testing.assert_array_equal(taken(rows, 64, 40, seed=5, **options), first)
-    assert not np.array_equal(taken(rows, 64, 40, seed=6, **options), first)
-
-
 def test_rows_from_far_apart_are_in_one_batch():
     numbers = taken(numbered(10000), 100, 100, pool_rows=1000, chunk_rows=50)
     # Sorted rows: a batch of neighbours would have a spread of 29, one of all rows 2887.

@@ -3,7 +3,6 @@
 import io
 import json
 import time
-from dataclasses import replace
 from urllib.parse import parse_qs, quote, urlsplit
 
 import numpy as np
@@ -13,7 +12,7 @@ from astropy.table import Table
 
 from fermiclass.show.page import read_metrics, write_report
 
-from .conftest import EVALUATION, HOSTILE, make_up_labels
+from .conftest import EVALUATION, HOSTILE
 
 WAIT = 30  # seconds, at most; a busy machine is slow
 
@@ -405,13 +404,6 @@ def test_features_of_the_selected_source(page, labels, dr4):
     assert error == pytest.approx(np.sqrt(table.X_var[0, 0]), rel=0.06)
     _, y = page.points("feature-map-selected", "selected")[-1]
     assert y == pytest.approx(table.X[0, 0], abs=1e-3)
-
-
-def test_without_a_known_class_the_plot_shows_the_labelled_sources(browser, tmp_path, targets):
-    write_report(make_up_labels(targets[:40]), tmp_path / "page.html", catalog=replace(targets[:40], brought=()))
-    page = Reader(browser, tmp_path / "page.html").open()
-    assert len(page.points("feature-map", "points")) == 40
-    assert "40 labelled sources" in page.find("#feature-about").text
 
 
 @pytest.mark.parametrize("width", [320, 390, 1000, 1300, 1400])
