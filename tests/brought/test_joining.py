@@ -25,11 +25,6 @@ def some(dr4):
     return dr4[np.flatnonzero(elongated)[:20]]
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(5)
-
-
 def beside(source, axis, fraction):
     """A position at a fraction of an axis of the error ellipse."""
     angle = source["Conf_95_PosAng"] + (90 if axis == "Conf_95_SemiMinor" else 0)
@@ -237,8 +232,9 @@ def test_galactic_places_say_the_same(some):
 
 @pytest.mark.parametrize("mark", [-1.0, -99.0, -999.0, 99.99, 9999.0, 1e20, -1e30, -(2.0**31)])
 @pytest.mark.parametrize("name", ["X", "X_err", "X_ul"])
-def test_a_number_that_stands_for_none_is_a_blank(some, name, mark, rng):
+def test_a_number_that_stands_for_none_is_a_blank(some, name, mark):
     """A magnitude, its error and its limit; with a word for each column."""
+    rng = np.random.default_rng(5)
     table = Table({"name": some.names, "X": rng.uniform(10.0, 20.0, 20), "X_err": rng.uniform(0.1, 0.2, 20)})
     table["X_ul"] = rng.uniform(21.0, 22.0, 20)
     table["X"][:12] = np.nan if name == "X_ul" else table["X"][:12]
