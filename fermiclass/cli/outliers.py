@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +15,6 @@ from fermiclass.labelling.recipe import Recipe
 from fermiclass.nimgp.names import EP_METHODS, METHODS
 from fermiclass.show.summaries import print_outliers, print_sources
 from fermiclass.show.terminal import load_tensorflow, progress_bar
-
-if TYPE_CHECKING:
-    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 
 RMGPC = EP_METHODS[0]
 
@@ -51,14 +47,9 @@ def _base() -> Recipe:
     show_default=True,
     help="Number of folds. A model that learned from the other folds judges the sources of a fold.",
 )
-@options.recipe_seed_option
-@options.config_option
-@options.set_option
-@options.common_options
+@options.recipe_options
 @options.with_recipe(_base)
-def outliers(
-    catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, by: str | None, folds: int, quiet: bool
-) -> None:
+def outliers(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, by: str | None, folds: int) -> None:
     """Find associations that the data contradict: sources whose class is probably wrong.
 
     A model that learned from other sources judges the class of each source. It allows for wrong labels.
@@ -70,29 +61,20 @@ def outliers(
       fermiclass outliers 4FGL-DR4.fits --method rmgpc --min-significance 40 -o bright.fits
     """  # noqa: D301
     check_writable(output, catalog, *brought.files)
-    estimator = _expectation_propagation() if by == RMGPC else None
-    if by is not None and estimator is None:
+    if by == RMGPC:
+        if given := options.given_options("steps", "config", "changes"):
+            named = ", ".join(sorted(each.opts[0] for each in given))
+            raise click.UsageError(f"--method {RMGPC} has its own likelihood and optimiser: leave out {named}.")
+    elif by is not None:
         recipe = recipe.with_settings(method=by)
     loaded = brought.into(read_catalog(catalog))
     recipe.check(loaded)  # reports errors of the input before TensorFlow starts
-    load_tensorflow(quiet=quiet)
+    load_tensorflow()
     from fermiclass.analysis.outliers import find_outliers
 
-    with progress_bar("training", quiet=quiet) as progress:
-        found = find_outliers(
-            loaded, estimator, recipe=recipe, folds=folds, seed=recipe.settings.random_state or 0, progress=progress
-        )
+    with progress_bar("training") as progress:
+        seed = recipe.settings.random_state or 0
+        found = find_outliers(loaded, recipe, rmgpc=by == RMGPC, folds=folds, seed=seed, progress=progress)
     write_table(found, output)
-    if not quiet:
-        print_sources(loaded, [])
-        print_outliers(found, output)
-
-
-def _expectation_propagation() -> RobustGPClassifier:
-    given = options.given_options("steps", "config", "changes")
-    if given:
-        named = ", ".join(sorted(each.opts[0] for each in given))
-        raise click.UsageError(f"--method {RMGPC} has its own likelihood and optimiser: leave out {named}.")
-    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
-
-    return RobustGPClassifier()
+    print_sources(loaded, [])
+    print_outliers(found, output)

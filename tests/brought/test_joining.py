@@ -10,10 +10,11 @@ import pytest
 from astropy.coordinates import SkyCoord
 from astropy.table import Table, vstack
 
-from fermiclass import NIMGPClassifier, join, train
+from fermiclass import join, train
 from fermiclass.catalog import THREE_CLASSES, CatalogWarning
 from fermiclass.errors import CatalogError
 from fermiclass.features import known_features
+from fermiclass.nimgp.settings import Settings
 from tests.commands import run, run_well
 from tests.conftest import slim_path
 
@@ -160,10 +161,10 @@ def test_a_feature_that_a_third_of_the_sources_has(dr4, xray):
     """It helps where it is known, and does no harm where it is not."""
     _, table, known = xray
     held_out = np.arange(len(dr4)) % 2 == 0
-    estimator = NIMGPClassifier(method="nimgp-fo", steps=100, num_inducing=20, learning_rate=0.1)
+    settings = Settings(method="nimgp-fo", steps=100, num_inducing=20, learning_rate=0.1)
     nll = []
     for catalog, features in ((dr4, "six"), (join(dr4, table), "six,ln_XFLUX")):
-        model = train(catalog[~held_out], estimator, features=features, classes=THREE_CLASSES)
+        model = train(catalog[~held_out], settings=settings, features=features, classes=THREE_CLASSES)
         test = model.features_of(catalog[held_out])
         typed = np.isin(test.y, model.classes)
         right = [model.classes.index(name) for name in test.y[typed]]
@@ -185,7 +186,8 @@ def test_an_upper_limit_is_below_what_is_seen(dr4):
         return join(catalog, table)
 
     def trained(joined):
-        return train(joined, NIMGPClassifier(steps=5, num_inducing=10), features="six,ln_XFLUX", classes=THREE_CLASSES)
+        settings = Settings(steps=5, num_inducing=10)
+        return train(joined, settings=settings, features="six,ln_XFLUX", classes=THREE_CLASSES)
 
     model, limited = trained(with_limit(np.nan, row == 1)), with_limit(0.5, row == 1)
     of_limit = (model.features_of(with_limit(limit, row == 1)).X[row == 1, -1] for limit in (np.nan, 1e3, 0.5))

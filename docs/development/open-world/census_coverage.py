@@ -22,7 +22,8 @@ from sklearn.model_selection import StratifiedKFold
 import fermiclass as fc
 from fermiclass.analysis.census import FLOOR, Predictions, draw_numbers
 from fermiclass.io import FloatArray
-from fermiclass.labelling.training import default_estimator
+from fermiclass.labelling.recipe import Recipe
+from fermiclass.labelling.training import estimator_of
 
 FOLDS, DRAWS, LEVEL = 5, 200, 0.9
 SHARPNESS = (1.0, 0.7, 1.4)
@@ -53,7 +54,7 @@ def replicate(table: fc.FeatureTable, seed: int) -> list[dict[str, Any]]:
     classes, known = np.unique(train.y, return_inverse=True)
 
     def fitted(rows: Any) -> Any:
-        return default_estimator().fit(train.X[rows], train.y[rows], X_var=train.X_var[rows])
+        return estimator_of(Recipe()).fit(train.X[rows], train.y[rows], X_var=train.X_var[rows])
 
     held, refits = np.empty((len(train), len(classes))), []
     for rest, rows in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(train.X, train.y):

@@ -7,7 +7,8 @@ from sklearn.base import clone
 from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.estimators.preparation import labelled_rows, prepare
 from fermiclass.nimgp.settings import Settings
-from fermiclass.rows import ArrayRows, fit_rows
+from fermiclass.rows import fit_rows
+from fermiclass.rows.opening import ArrayRows
 
 SETTINGS = {"num_inducing": 8, "steps": 20}
 METHODS = ["nimgp-fo", "nimgp-fo-marginal"]
@@ -51,18 +52,6 @@ def test_training_sees_them_too(data, method):
     np.testing.assert_array_equal(problem.X_var, var)
     assert problem.X.std() < plain.X.std()
     assert np.abs(problem.Z).max() <= np.abs(mean).max()
-
-
-@pytest.mark.slow
-def test_others_and_learned_noise_do_without(data):
-    X, y, X_var = data
-    for settings in ({"inputs": {"prior": "isotropic"}}, {"noise": "shared"}):
-        given = {"inputs": {"prior": "mixture"}, "random_state": 0} | settings
-        model = NIMGPClassifier(method="nimgp-fo", **given, **SETTINGS).fit(X, y, X_var=X_var)
-        flat = clone(model).set_params(inputs={"prior": "isotropic"}).fit(X, y, X_var=X_var)
-        np.testing.assert_array_equal(
-            model.predict_proba(X, X_var=X_var), flat.predict_proba(X, X_var=X_var), err_msg=str(settings)
-        )
 
 
 def test_rows_on_disk_are_refused(data):
