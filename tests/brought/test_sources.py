@@ -14,7 +14,6 @@ from fermiclass import extract_features, read_catalog, read_sources, write_table
 from fermiclass.catalog import CatalogWarning
 from fermiclass.catalog.plausibility import EXPECTED
 from fermiclass.errors import CatalogError
-from fermiclass.features import known_features
 from fermiclass.features.inputs import Band
 from fermiclass.io.plain import EMPTY
 from tests.conftest import slim_path
@@ -444,14 +443,6 @@ def test_catalogues_have_no_implausible_source(slim_catalog):
     assert not read_sources(table).in_doubt.any()
 
 
-def test_what_sources_lack(dr4):
-    names, left_out = known_features("galactic", dr4, read_sources(ROW))
-    assert names.split(",")[0] == "ln_Flux1000"
-    assert {"HR_12", "ln_Variability_Index", "PL_Index"} <= set(left_out)
-    table = extract_features(read_sources(ROW), names)
-    assert not table.imputed_value.any()
-
-
 def test_a_model_of_gammapy():
     models = pytest.importorskip("gammapy.modeling.models", reason="gammapy is not installed")
     spectrum = models.LogParabolaSpectralModel(amplitude="1e-12 cm-2 s-1 MeV-1", reference="1 GeV", alpha=2.2, beta=0.1)
@@ -585,6 +576,9 @@ def test_what_is_said_and_not_used_is_a_warning(more, columns):
 def test_several_values_of_one_source_are_refused(name):
     with pytest.raises(CatalogError, match=f"several values for each source in {name}"):
         read_sources(Table({x: [[entry, entry]] if x == name else [entry] for x, entry in ROW.items()}))
+    for entry, message in (((2.2, 0.1), "mine has 2 values of PL_Index"), (True, "truth values")):
+        with pytest.raises(CatalogError, match=message):
+            read_sources(ROW | {"PL_Index": entry})
 
 
 def test_places_that_contradict_each_other_are_refused():
@@ -592,17 +586,6 @@ def test_places_that_contradict_each_other_are_refused():
     assert len(read_sources([right, ROW])) == 2
     with pytest.raises(CatalogError, match="such as mine, are more than a degree"):
         read_sources([right, ROW | {"glon": 184.6, "glat": 5.8}])
-
-
-def test_a_release_without_its_classes_is_that_release(dr4):
-    """Its header tells how many time bins its variability has; all its sources are to be labelled."""
-    table = dr4.table[:20].copy()
-    table.remove_columns(["CLASS1", "ASSOC1"])
-    found = read_sources(table)
-    assert found.release == dr4.release
-    assert found.classes.tolist() == [""] * 20
-    with pytest.raises(CatalogError, match="lacks columns: CLASS1"):
-        read_catalog(table)
 
 
 @pytest.mark.parametrize("release", ["3FGL", "4FGL-DR1", "4FGL-DR4"])
@@ -613,6 +596,9 @@ def test_some_columns_of_a_release_are_of_this_release(release):
     some = whole["Source_Name", "RAJ2000", "DEJ2000", "Signif_Avg", "Flux1000", "Unc_Flux1000"]
     found, expected = read_sources(some), read_catalog(whole)
     assert found.release == expected.release
+    assert found.classes.tolist() == [""] * 50  # all its sources are to be labelled
+    with pytest.raises(CatalogError, match=r"lacks columns: .*CLASS1"):
+        read_catalog(some)
     for name in ("GLAT", "Signif_Avg", "Flux1000", "Unc_Flux1000"):
         np.testing.assert_allclose(found.column(name), expected.column(name), rtol=1e-3)
     some.rename_column("RAJ2000", "ra")
@@ -679,14 +665,6 @@ def test_columns_that_are_others_are_told(dr4, changed, told):
         warnings.simplefilter("always")
         read_sources(strange)
     assert any(re.search(told, str(each.message)) for each in caught)
-
-
-@pytest.mark.parametrize("entry", [(2.2, 0.1), [2.2, 2.3]])
-def test_one_source_has_one_value(entry):
-    with pytest.raises(CatalogError, match="mine has 2 values of PL_Index"):
-        read_sources(ROW | {"PL_Index": entry})
-    with pytest.raises(CatalogError, match="truth values"):
-        read_sources(ROW | {"PL_Index": True})
 
 
 def test_a_place_of_two_zeros_is_none():

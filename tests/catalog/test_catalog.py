@@ -5,8 +5,6 @@ from astropy.table import MaskedColumn
 from fermiclass.catalog import SOURCE_STATUSES, Catalog, read_catalog
 from fermiclass.catalog.source_names import find_source
 from fermiclass.errors import SourceError
-from fermiclass.labelling.labels import label_table
-from fermiclass.nimgp.prediction.prediction import Prediction
 
 
 def test_classes_and_status(slim_catalog):
@@ -19,15 +17,10 @@ def test_classes_and_status(slim_catalog):
     assert crab.tolist() == ["psr"]
 
 
-def test_the_status_is_one_in_the_catalogue_and_in_its_labels(dr4):
+def test_the_status_says_who_is_identified(dr4):
     table = dr4.table[:200].copy()
     table["CLASS1"] = np.char.capitalize(np.asarray(table["CLASS1"], str))
     catalog = read_catalog(table)
-    no_classes = Prediction(np.ones((200, 1)), np.zeros((200, 1)), *np.zeros((3, 200)))
-    labels = label_table(
-        catalog, ["bll"], no_classes, feature_flags=np.zeros(200, np.int32), ood_score=np.zeros(200), meta={}
-    )
-    np.testing.assert_array_equal(labels["STATUS"], catalog.status)
     with_class = ~np.isin(catalog.classes, ["", "bcu", "unk"])
     np.testing.assert_array_equal(catalog.status == "identified", catalog.identified & with_class)
 

@@ -25,17 +25,25 @@ def test_truncated_files(plain_bytes, tmp_path, place, compress):
         read_catalog(tmp_path / "catalog.fits")
 
 
-@pytest.mark.parametrize("content", [b"Source_Name,CLASS1\nx,bll\n", b"\x89PNG\r\n\x1a\n" + bytes(500), b"<html>404"])
-def test_not_fits(tmp_path, content):
-    for wrapped in (content, gzip.compress(content)):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"Source_Name,CLASS1\nx,bll\n", "not a FITS"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(500), "not a FITS"),
+        (b"<html>404", "not a FITS"),
+    ],
+)
+def test_not_fits(tmp_path, content, message):
+    for wrapped in (content, gzip.compress(content)) if content else (content,):
         (tmp_path / "catalog.fits").write_bytes(wrapped)
-        with pytest.raises(CatalogError, match="not a FITS"):
+        with pytest.raises(CatalogError, match=message):
             read_catalog(tmp_path / "catalog.fits")
 
 
-def test_empty_missing_and_folder(tmp_path):
-    (tmp_path / "empty.fits").touch()
-    for name, message in (("empty.fits", "is empty"), ("nowhere.fits", "there is no file"), (".", "directory")):
+def test_missing_folder_and_image(tmp_path):
+    fits.PrimaryHDU(np.zeros((3, 3))).writeto(tmp_path / "image.fits")
+    for name, message in (("nowhere.fits", "there is no file"), (".", "directory"), ("image.fits", "has no table")):
         with pytest.raises(CatalogError, match=message):
             read_catalog(tmp_path / name)
 
@@ -44,12 +52,6 @@ def test_nothing_on_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     with pytest.raises(CatalogError, match=r"'-' is empty\. Check what writes it"):
         read_sources("-")
-
-
-def test_fits_without_a_table(tmp_path):
-    fits.PrimaryHDU(np.zeros((3, 3))).writeto(tmp_path / "image.fits")
-    with pytest.raises(CatalogError, match="has no table"):
-        read_catalog(tmp_path / "image.fits")
 
 
 def test_several_tables(plain_bytes, tmp_path):

@@ -49,18 +49,7 @@ def votable_compressed(table, path):
 
 def parquet_of_pandas(table, path):
     """Columns of several numbers as Flux_Band_1 and so on, no units."""
-    frame = {}
-    for name in table.colnames:
-        data = table[name]
-        data = np.ma.filled(data, "" if data.dtype.kind in "SU" else np.nan)
-        data = np.char.strip(np.char.decode(data, "ascii")) if data.dtype.kind == "S" else data
-        flat = data.reshape(len(data), -1)
-        native = flat.astype(flat.dtype.newbyteorder("="))
-        if data.ndim == 1:
-            frame[name] = pa.array(native[:, 0].tolist()) if data.dtype.kind == "U" else pa.array(native[:, 0])
-        else:
-            frame |= {f"{name}_{k + 1}": pa.array(native[:, k].copy()) for k in range(flat.shape[1])}
-    pq.write_table(pa.table(frame), path)
+    read(table).to_pandas().to_parquet(path)
 
 
 def parquet_with_nulls(table, path):

@@ -67,15 +67,9 @@ def test_from_tables(dr4):
 def test_a_catalog_s_own_table_is_read_again_and_not_shared(dr4):
     table = dr4.table.copy()
     again = read_catalog(table)
+    table["Flux1000"][0] *= 2
     assert_same(again, dr4)
-    table["Flux1000"] = 0.0
-    assert_same(again, dr4)
-
-
-def test_the_digest_of_a_table_follows_its_content(small):
-    before = read_catalog(small).sha256
-    small["Flux1000"][0] *= 2
-    assert read_catalog(small).sha256 != before
+    assert read_catalog(table).sha256 != again.sha256
 
 
 @pytest.mark.parametrize("spelling", ["photon cm-2 s-1", "ph cm-2 s-1", "cm-2 ph s-1", "photon / (s cm2)"])
@@ -100,19 +94,12 @@ def test_masked_values_are_nan_or_empty(small):
     assert not hasattr(catalog.table["LP_beta"], "mask")
 
 
-def test_flags_of_any_type_mean_the_same_or_are_refused(small, tmp_path):
+def test_flags_of_any_type_mean_the_same_or_are_refused(small):
     expected = np.asarray(read_catalog(small).table["Flags"])
     for same in (expected.astype(str), expected.astype(float), expected.astype(bytes), expected.astype(object)):
         small["Flags"] = same
         np.testing.assert_array_equal(read_catalog(small).table["Flags"], expected)
-    small["Flags"] = expected
-    bits = (expected[:, None] >> np.arange(15, -1, -1) & 1).astype(bool)
-    fits.table_to_hdu(small).writeto(tmp_path / "bits.fits")
-    with fits.open(tmp_path / "bits.fits") as hdus:
-        columns = [column for column in hdus[1].columns if column.name != "Flags"]
-        in_fits = fits.BinTableHDU.from_columns([*columns, fits.Column("Flags", "16X", array=bits)], hdus[1].header)
-        with pytest.raises(CatalogError, match="Flags"):
-            read_catalog(Table.read(in_fits))
+    bits = (expected[:, None] >> np.arange(15, -1, -1) & 1).astype(bool)  # as a column 16X of FITS is read
     for odd in (bits, bits.any(axis=1), np.full(50, "faint"), expected + 0.5):
         small["Flags"] = odd
         with pytest.raises(CatalogError, match="Flags"):

@@ -36,40 +36,26 @@ def test_any_name(dr4, name, expected):
     assert dr4.names[find_source(dr4, name)] == expected
 
 
-def test_every_source_is_found_by_its_own_name(dr4):
-    for row in range(0, len(dr4), 997):
-        assert find_source(dr4, dr4.names[row]) == row
-        assert find_source(dr4, dr4.names[row].removeprefix("4FGL ")) == row
-
-
 def test_every_release(slim_catalog):
     of_3fgl = slim_catalog.release.name == "3FGL"
     name = "3FGL J1229.1+0202" if of_3fgl else "4FGL J1229.0+0202"
-    assert (
-        slim_catalog.names[find_source(slim_catalog, "3c 273")]
-        == slim_catalog.names[find_source(slim_catalog, name)]
-        == name
-    )
-
-
-def test_an_ambiguous_name_lists_the_candidates(dr4):
-    message = (
-        r"'crab nebula' can be 2 sources: 4FGL J0534\.5\+2201i \(pwn, Crab Nebula\); 4FGL J0534\.5\+2201s "
-        r"\(pwn, Crab Nebula\)\. Give one of these"
-    )
-    with pytest.raises(SourceError, match=message):
-        find_source(dr4, "crab nebula")
+    row = find_source(slim_catalog, name)
+    assert find_source(slim_catalog, "3c 273") == row
+    for row in range(0, len(slim_catalog), 997):
+        assert find_source(slim_catalog, slim_catalog.names[row]) == row
+        assert find_source(slim_catalog, slim_catalog.names[row].removeprefix("4FGL ")) == row
 
 
 @pytest.mark.parametrize(
     ("name", "sources"),
     [
+        ("crab nebula", ["4FGL J0534.5+2201i (pwn, Crab Nebula); 4FGL J0534.5+2201s", ". Give one of these."]),
         ("Vela", ["4FGL J0834.3-4542e (pwn, Vela X)", "4FGL J0835.3-4510 (psr, PSR J0835-4510)", "4FGL J0851.9-4620e"]),
         ("crab", ["4FGL J0534.5+2201i", "4FGL J0534.5+2201s", "4FGL J0534.5+2200 (psr, PSR J0534+2200)"]),
         ("2FGL J0534.5+2201", ["4FGL J0534.5+2201i", "4FGL J0534.5+2201s", "4FGL J0534.5+2200"]),
     ],
 )
-def test_a_first_word_or_a_position_of_several_sources_lists_them(dr4, name, sources):
+def test_a_name_of_several_sources_lists_them(dr4, name, sources):
     with pytest.raises(SourceError, match=f"can be {len(sources)} sources") as error:
         find_source(dr4, name)
     assert all(source in str(error.value) for source in sources)

@@ -64,10 +64,8 @@ def test_variability_of_ones_own(dr4):
 
 @pytest.mark.filterwarnings("ignore:.*Variability_Index depends")
 def test_what_is_not_known_is_no_feature(dr4):
-    row = dict(zip(COLUMNS, dr4.table[0][list(COLUMNS)], strict=True)) | {
-        "Source_Name": "mine",
-        "Variability_Index": 6.3,
-    }
+    row = dict(zip(COLUMNS, dr4.table[0][list(COLUMNS)], strict=True))
+    row |= {"Source_Name": "mine", "Variability_Index": 6.3}
     assert "ln_Variability_Index" in Recipe().check(dr4, read_sources(row)).left_out
     assert "ln_Variability_Index" not in Recipe().check(dr4, read_sources(row, variability_bins=11)).left_out
 
