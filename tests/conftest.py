@@ -101,12 +101,21 @@ def few_file(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def default_model(dr4):
+    """A model of the default, of few steps."""
+    from fermiclass import Recipe, train
+
+    return train(dr4, Recipe().with_settings(steps=5, num_inducing=10))
+
+
+@pytest.fixture(scope="session")
 def model(few):
     """Of three classes and six features, hardly trained."""
-    from fermiclass import NIMGPClassifier, train
+    from fermiclass import train
     from fermiclass.catalog import THREE_CLASSES
+    from fermiclass.nimgp.settings import Settings
 
-    return train(few, NIMGPClassifier(steps=40, num_inducing=15), features="six", classes=THREE_CLASSES)
+    return train(few, settings=Settings(steps=40, num_inducing=15), features="six", classes=THREE_CLASSES)
 
 
 def make_up_catalog(classes, release="4FGL-DR4", **columns):

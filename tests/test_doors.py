@@ -9,6 +9,7 @@ from astropy.table import Table
 
 import fermiclass as fc
 from fermiclass.errors import CatalogError, ModelFolderError
+from fermiclass.nimgp.settings import Settings
 from tests.commands import refuses, run_well
 from tests.conftest import without_graphs
 
@@ -192,15 +193,10 @@ def test_outliers_features_and_the_census(door):
     features = fc.read_table(door.folder / "features.fits")
     assert set(door.features.split(",")) <= {*features.colnames}
     assert np.sum(features["CLASS"] != door.plain.grouping(None).assign(door.plain.classes)) >= 40
-    recipe = fc.Recipe.of(None, features=door.features, classes=",".join(CLASSES)).with_settings(**SETTINGS)
+    recipe = fc.Recipe(features=door.features, classes=",".join(CLASSES)).with_settings(**SETTINGS)
     by_recipe = fc.take_census(door.training, recipe=recipe, num_draws=3)
-    by_words = fc.take_census(
-        door.training,
-        fc.NIMGPClassifier(**recipe.settings.params()),
-        features=door.features,
-        classes=recipe.classes,
-        num_draws=3,
-    )
+    words = {"settings": recipe.settings, "features": door.features, "classes": recipe.classes}
+    by_words = fc.take_census(door.training, **words, num_draws=3)
     np.testing.assert_array_equal(by_recipe.draws, by_words.draws)
 
 
@@ -209,7 +205,7 @@ def test_outliers_features_and_the_census(door):
 
 @pytest.mark.usefixtures("eagerly")
 def test_chosen_rows_are_another_catalogue(dr4, few):
-    labels = fc.classify(few, fc.NIMGPClassifier(**SETTINGS), features="PL_Index", classes="bll,fsrq,psr")
+    labels = fc.classify(few, settings=Settings(**SETTINGS), features="PL_Index", classes="bll,fsrq,psr")
     with pytest.raises(CatalogError, match="600 of 7195 rows, as chosen in Python"):
         fc.retrain(labels, dr4)
     again = fc.retrain(labels, dr4[::12])
@@ -220,7 +216,7 @@ def test_chosen_rows_are_another_catalogue(dr4, few):
 def test_labels_with_another_content_are_refused(few):
     table = Table({"Source_Name": few.names[few.classes == "bll"][:20], "label": ["fsrq"] * 20})
     labels = fc.classify(
-        fc.relabel(few, table, "own.csv"), fc.NIMGPClassifier(**SETTINGS), features="PL_Index", classes="bll,fsrq,psr"
+        fc.relabel(few, table, "own.csv"), settings=Settings(**SETTINGS), features="PL_Index", classes="bll,fsrq,psr"
     )
     with pytest.raises(CatalogError, match=r"own\.csv has changed"):
         fc.retrain(labels, fc.relabel(few, table[:10], "own.csv"))
@@ -236,7 +232,7 @@ def test_own_labels_are_shown_as_learned(door):
 def test_a_folder_of_two_models_is_refused(door, tmp_path):
     fc.save_model(door.model, tmp_path / "one")
     fc.save_model(
-        fc.train(door.plain, fc.NIMGPClassifier(**SETTINGS), features="PL_Index", classes="bll,psr"), tmp_path / "two"
+        fc.train(door.plain, settings=Settings(**SETTINGS), features="PL_Index", classes="bll,psr"), tmp_path / "two"
     )
     (tmp_path / "one" / "weights.npz").write_bytes((tmp_path / "two" / "weights.npz").read_bytes())
     with pytest.raises(ModelFolderError, match="are of different models"):

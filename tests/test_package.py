@@ -46,12 +46,6 @@ def test_the_first_fit_is_quiet():
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_star_import():
-    names = {}
-    exec("from fermiclass import *", names)
-    assert set(fermiclass.__all__) <= set(names)
-
-
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="attribute clasify"):
         fermiclass.clasify  # noqa: B018

@@ -1,12 +1,11 @@
 """Methods by name."""
 
-from functools import partial
+from dataclasses import replace
 
 import pytest
 
 from fermiclass.errors import BenchmarkError
-from fermiclass.labelling.training import default_estimator
-from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
+from fermiclass.labelling.recipe import Recipe
 from fermiclass.nimgp.estimators.of_papers import join_settings
 from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 from fermiclass.nimgp.names import FULL_BATCH, LIKELIHOODS, PAPER_ESTIMATOR
@@ -47,13 +46,14 @@ def test_without_it_only_the_optimiser_differs(monkeypatch):
     assert fast["num_inducing"] == 8
 
 
-@pytest.mark.parametrize(
-    ("name", "make"), [("default", default_estimator), ("classifier", partial(NIMGPClassifier, **FULL_BATCH))]
-)
-def test_neither_the_default_nor_the_classifier_has_settings_of_the_paper(name, make):
+BASES = {"default": Recipe().settings, "classifier": Settings(**FULL_BATCH)}
+
+
+@pytest.mark.parametrize(("name", "base"), BASES.items())
+def test_neither_the_default_nor_the_classifier_has_settings_of_the_paper(name, base):
     settings = {"epochs": 3, "noise": "per-feature"}
-    assert Settings(**made(name, settings, paper=True)) == Settings(**make().get_params())
-    assert Settings(**made(f"{name}:nimgp-nn", settings)) == Settings(**make(method="nimgp-nn").get_params())
+    assert Settings(**made(name, settings, paper=True)) == base
+    assert Settings(**made(f"{name}:nimgp-nn", settings)) == replace(base, method="nimgp-nn")
 
 
 def test_another_kernel_for_all_of_ours():

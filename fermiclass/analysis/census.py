@@ -1,15 +1,10 @@
-"""A census of a catalogue: how many sources without a class are of each class, with intervals.
-
-The sum of the probabilities of a group is an expected number. Its error has four parts that are drawn here: the
-scatter of the sources, the classifier's own uncertainty, its miscalibration, and the range of two numbers that are set
-by hand; see docs/development/mathematics.md.
-"""
+"""A census of a catalogue: how many sources without a class are of each class, with intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +12,13 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 from fermiclass.brought.sources import CatalogLike, catalog_of
-from fermiclass.catalog import UNCERTAIN_CLASSES, Catalog, ClassGrouping
+from fermiclass.catalog import UNCERTAIN_CLASSES, Catalog
 from fermiclass.catalog.catalog import LATITUDE_EDGE
 from fermiclass.errors import ClassError
 from fermiclass.features import FeatureTable, extract_features
 from fermiclass.io import FloatArray
 from fermiclass.labelling.associations import REFERENCE_RANGE
-from fermiclass.labelling.recipe import Recipe
+from fermiclass.labelling.recipe import Choices, Recipe
 from fermiclass.labelling.training import estimator_of, train_checked
 from fermiclass.labelling.training_rows import GUESS, GUESS_RANGE
 from fermiclass.nimgp.estimators.folds import Split, fit_folds
@@ -46,8 +41,8 @@ _PLACE = "ln_Signif_Avg,asinh_GLAT"
 class Census:
     """Draws of the numbers of sources."""
 
-    #: Names of the G groups of sources: unassociated, unassociated low and high (below and from 10 degrees of Galactic
-    #: latitude), bcu and unk, and given ones, as far as the catalogue has them.
+    #: Names of the G groups of sources that the catalogue has: unassociated, unassociated low and high (below and from
+    #: 10 degrees of Galactic latitude), bcu and unk, and given ones.
     groups: tuple[str, ...]
     sizes: tuple[int, ...]  #: Numbers of their sources, ``(G,)``.
     classes: tuple[str, ...]  #: Names of the C classes.
@@ -71,44 +66,39 @@ class Census:
 
 def take_census(
     catalog: CatalogLike,
-    estimator: NIMGPClassifier | None = None,
-    *,
     recipe: Recipe | None = None,
-    features: str | None = None,
-    classes: str | ClassGrouping | None = None,
+    *,
     groups: Mapping[str, NDArray[np.bool_]] | None = None,
     num_draws: int = 400,
     seed: int = 0,
+    **changes: Unpack[Choices],
 ) -> Census:
     """Count the sources of each class among those without one, with intervals that hold the errors of the method.
 
-    The draws lie about the sums of the probabilities that `classify` gives by default, with its class priors. The
-    intervals hold the scatter of the sources, the classifier's own uncertainty and its miscalibration; the reference
-    S₀ of the class priors, within a factor of :data:`REFERENCE_RANGE`; and the weight of labels that are guesses,
-    within :data:`GUESS_RANGE`. The census trains the model, one without each of :data:`FOLDS` parts of the training
-    sources, and one for each end of the range of the weight.
+    The draws lie about the sums of the probabilities that `classify` gives by default, with its class priors. They
+    hold the scatter of the sources, the classifier's own uncertainty and its miscalibration; and the ranges of the
+    reference S₀ of the class priors, and of the weight of labels that are guesses. The census trains the model, one
+    without each of :data:`FOLDS` parts of the training sources, and one for each end of the range of the weight.
 
     Parameters
     ----------
     catalog
         The catalogue, to learn from and to count, or its file.
-    estimator, recipe, features, classes
+    recipe, changes
         As for :func:`fermiclass.train`.
     groups
         More groups of sources by name, as masks of the catalogue's rows, ``(N,)``. Only sources without a class count.
-    num_draws
-        Number of draws.
-    seed
-        Seed of the parts and the draws.
+    num_draws, seed
+        Number of draws; seed of these and of the parts.
 
     Raises
     ------
-    ClassError, FeatureError
-        As :func:`fermiclass.labelling.training.train` does.
+    ClassError, FeatureError, RecipeError
+        As :func:`fermiclass.train`; also when no source is without a class.
     """
     catalog = catalog_of(catalog)
     rng = np.random.default_rng(seed)
-    recipe = Recipe.of(recipe, estimator, features=features, classes=classes)
+    recipe = Recipe.of(recipe, **changes)
     is_target = catalog.is_target(catalog.grouping(recipe.classes))
     if not np.any(is_target):
         raise ClassError(f"{catalog.source} has no source without a class: there is nothing to count")
@@ -178,8 +168,7 @@ def _held_out(
     for one, (_, test) in zip(fitted, splits, strict=True):
         p[test] = _predict(one, table[test])
     has_class = np.isin(table.y, names)
-    y = np.array([names.index(str(name)) for name in table.y[has_class]], dtype=np.intp)
-    return Predictions(p[has_class], place[has_class]), y
+    return Predictions(p[has_class], place[has_class]), np.searchsorted(names, table.y[has_class])
 
 
 def _predict(estimator: NIMGPClassifier, table: FeatureTable) -> FloatArray:
@@ -208,26 +197,19 @@ def draw_numbers(
     """Draw the numbers of sources of each class in G groups of the m sources to count, ``(num_draws, G, C)``.
 
     With g(z) = (1, z, products of z) and the logarithms l_c of a source's probabilities, calibrated probabilities are
-    ``q_c ∝ exp[l_c + a_cᵀ (g(z), l)]``. The held-out sources give the best â, and a weighted likelihood bootstrap
-    (Newton & Raftery 1994, J. R. Stat. Soc. B 56, 3) gives draws a of it. The calibration is an error of either sign:
-    a draw of the numbers uses t â + (a − â) with t from N(0, 1), so that they lie about the probabilities as given.
+    ``q_c ∝ exp[l_c + a_cᵀ (g(z), l)]``. The held-out sources, of classes `y` ``(n,)``, give the best â, and a weighted
+    likelihood bootstrap (Newton & Raftery 1994, J. R. Stat. Soc. B 56, 3) gives draws a of it. The calibration is an
+    error of either sign: a draw of the numbers uses t â + (a − â) with t from N(0, 1), about the given probabilities.
 
-    `held_out`, `y`: predictions of training sources by models that have not seen them, and the index of their class,
-    ``(n,)``.
-    `sources`: predictions of the sources to count, as trained.
-    `groups`: masks of the sources of each group, ``(m,)`` each.
-    `rng`: generator of the draws.
-    `refits`: probabilities of the m sources by the K models that made `held_out`, ``(K, m, C)``, each trained without a
-    K-th part of the training sources. Their scatter (jackknife) is the classifier's own uncertainty.
-    `ratios`: factors of the probabilities by the class priors, ``(m, C)``.
-    `ranges`: changes of ln p at the lower and upper ends of the ranges of J numbers, ``(J, 2, m, C)``. For each number
-    a draw has a u, uniform in [−1, 1], and adds −u times the change at the lower end, or u times that at the upper end.
-    `num_draws`: number of draws.
+    `refits` are probabilities of the m sources by the K models that made `held_out`, ``(K, m, C)``: their scatter
+    (jackknife) is the classifier's own uncertainty. `ratios` are factors of the probabilities by the class priors,
+    ``(m, C)``. `ranges` are changes of ln p at the lower and upper ends of the ranges of J numbers, ``(J, 2, m, C)``: a
+    draw has a u, uniform in [−1, 1], and adds −u times the change at the lower end, or u times that at the upper end.
     """
     n, num_classes = held_out.p.shape
     logs, new_logs = _log(held_out.p), _log(sources.p)
-    basis = Basis(held_out.place)
-    inputs, new_basis = np.column_stack([basis(held_out.place), logs]), basis(sources.place)
+    inputs = np.column_stack([basis(held_out.place, held_out.place), logs])
+    new_basis = basis(sources.place, held_out.place)
     prior_std = np.array([CALIBRATION] * new_basis.shape[1] + [SHARPNESS] * num_classes)
     known = np.eye(num_classes)[y]
     log_ratios = np.zeros_like(new_logs) if ratios is None else np.log(ratios)
@@ -253,24 +235,14 @@ def draw_numbers(
     return drawn
 
 
-class Basis:
-    """Smooth functions g(z) = (1, z, all squares and products of two) of the place.
-
-    The place is standardised by the held-out sources, and kept within the range of 98 % of them: nothing is
-    extrapolated.
-    """
-
-    def __init__(self, place: FloatArray) -> None:
-        self.low, self.high = np.quantile(place, [0.01, 0.99], axis=0)
-        inside = np.clip(place, self.low, self.high)
-        spread = inside.std(axis=0)
-        self.mean, self.std = inside.mean(axis=0), np.where(spread > 0, spread, 1.0)
-
-    def __call__(self, place: FloatArray) -> FloatArray:
-        """Return g of n places, ``(n, 1 + P + P(P + 1)/2)``."""
-        z = (np.clip(place, self.low, self.high) - self.mean) / self.std
-        one, other = np.triu_indices(z.shape[1])
-        return np.column_stack([np.ones(len(z)), z, z[:, one] * z[:, other]])
+def basis(place: FloatArray, held_out: FloatArray) -> FloatArray:
+    """Return g(z) = (1, z, all products of two) of n places, standardised and clipped to 98 % of the held-out ones."""
+    low, high = np.quantile(held_out, [0.01, 0.99], axis=0)
+    inside = np.clip(held_out, low, high)
+    spread = inside.std(axis=0)
+    z = (np.clip(place, low, high) - inside.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    one, other = np.triu_indices(z.shape[1])
+    return np.column_stack([np.ones(len(z)), z, z[:, one] * z[:, other]])
 
 
 def fit_calibration(
@@ -283,14 +255,10 @@ def fit_calibration(
     offset: FloatArray,
     target: FloatArray,
 ) -> FloatArray:
-    """Return the coefficients a (K, C) of the highest posterior of a logistic regression.
+    """Return the coefficients a (K, C) of the highest posterior of a logistic regression, with h_ic = Σ_k a_kc f_ik.
 
-    With h_ic = Σ_k a_kc f_ik they maximise
-
-        Σ_i w_i [Σ_c t_ic h_ic − ln Σ_c exp(offset_ic + h_ic)] − ½ Σ_kc (a_kc − m_kc)² / σ_k².
-
-    The inputs f are ``(n, K)``, the weights w ``(n,)``, the centre m and the start of the search ``(K, C)``, the
-    standard deviations σ ``(K,)``; offset and target t, which is 1 for the known class, are ``(n, C)``.
+    They maximise ``Σ_i w_i [Σ_c t_ic h_ic − ln Σ_c exp(offset_ic + h_ic)] − ½ Σ_kc (a_kc − m_kc)² / σ_k²`` for inputs f
+    ``(n, K)``, weights w ``(n,)``, centre m ``(K, C)``, standard deviations σ ``(K,)`` and known classes t ``(n, C)``.
     """
     curvature = _curvature(inputs, weights, softmax(offset + inputs @ start, axis=1), std)
     L = np.linalg.cholesky(curvature)  # with a = start + L⁻ᵀ φ the search takes few steps

@@ -12,7 +12,7 @@ import numpy as np
 from astropy.table import Column, Table
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
-from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.metrics import auc, roc_curve
 
 from fermiclass.brought.joining import list_of, same_sources
 from fermiclass.brought.other_list import OtherList, Pairs, names_of
@@ -23,17 +23,20 @@ from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.io import FloatArray
 from fermiclass.labelling.labels import Labels, labels_of
 
-#: What can become of a source of another list that has no label: it has a class now, its place is that of a source
-#: that another row is, or that has neither class nor label; or nothing is there.
-FATES = ("class", "another", "gone")
+#: What can become of a source of another list that has no label, in words: it has a class now, its place is that of a
+#: source that another row is, or that has neither class nor label; or nothing is there.
+FATES = {"class": "with a class now", "another": "at the place of another source", "gone": "gone"}
 
-_LEAST = 1e-5  #: Least probability in the surprise −ln P, so that nothing is infinitely surprising.
+_LEAST = 1e-5  # least probability in the surprise −ln P
 
 #: Words of others for classes that the catalogue has a code for, in lower case without spaces, hyphens and points.
 _SYNONYMS = {
     "pulsar": "psr", "yng": "psr", "young": "psr", "youngpulsar": "psr", "millisecondpulsar": "msp", "mspsr": "msp",
     "bllac": "bll", "bllacobject": "bll", "blazar": "bcu", "bzb": "bll", "bzq": "fsrq", "quasar": "fsrq",
 }  # fmt: skip
+
+
+_OF_SOURCE = ("Source_Name", "CLASS1", "ASSOC1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +48,8 @@ class Comparison:
     #: them ``OTHER_CLASS``, ``P_OTHER_CLASS``, ``SURPRISE``, ``OTHER_P``, ``DIFFERENCE``; of labels of the same classes
     #: ``MOVE``, ``½ Σ |ΔP|``, by which these are in order.
     table: Table
-    #: Number of ``labels``, ``others`` (rows of the other list), ``by_name``, ``by_position``, ``unmatched``,
-    #: ``new`` (labels of sources that the other list does not have); and ``no_news``: bcu that the other list takes for
-    #: an AGN without a type. They have no OTHER_CLASS.
+    #: Number of ``labels``, ``others`` (rows of the other list), ``by_name``, ``by_position``, ``unmatched``, ``new``
+    #: (labels of other sources); and ``no_news``: bcu that the other list takes for an AGN, without an OTHER_CLASS.
     numbers: Mapping[str, int]
     #: Which rows of the table disagree, ``(n,)``: PRED_CLASS is no such class, or the probabilities differ.
     disagrees: NDArray[np.bool_]
@@ -57,11 +59,10 @@ class Comparison:
     unknown: Mapping[str, int]  #: Words of the other list that stand for no class of the labels, and their numbers.
     #: Rank correlation of two probabilities: Spearman's coefficient ``rho``, and the number of sources ``n``.
     ranks: Mapping[str, float] | None
-    #: Where the other list is a truth, for each set of classes that it tells: false and true positive rates, area, and
-    #: numbers.
+    #: Where the other list is a truth, for each set of classes: false and true positive rates, area, and numbers.
     roc: Mapping[str, Mapping[str, Any]]
-    #: The rows of the other list without a label: ``OTHER_NAME``, and by the catalogue the ``FATE``, one of
-    #: :data:`FATES`, with name, ``CLASS1`` and ``ASSOC1`` of the source there.
+    #: The rows of the other list without a label: ``OTHER_NAME``, and by the catalogue the ``FATE`` (:data:`FATES`),
+    #: with name, ``CLASS1`` and ``ASSOC1`` of the source there.
     rest: Table
 
     def sentences(self, most: int = 5) -> Iterator[str]:
@@ -76,18 +77,11 @@ class Comparison:
         if len(rest) and "FATE" not in rest.colnames:
             yield "The catalogue of the labels says whether these have a class now: --catalog FILE."
             return
-        said = {
-            "class": "with a class now",
-            "another": "at the place of another source",
-            "gone": "gone",
-        }
-        for fate, words in said.items():
+        for fate, words in FATES.items():
             names = []
             for row in rest[np.asarray(rest["FATE"]) == fate] if len(rest) else ():
-                here = [
-                    str(row[name]) for name in ("Source_Name", "CLASS1", "ASSOC1") if name in row.colnames and row[name]
-                ]
-                names.append(str(row["OTHER_NAME"]) + f" ({', '.join(dict.fromkeys(here))})" * bool(here))
+                here = dict.fromkeys(str(row[name]) for name in _OF_SOURCE if name in row.colnames and row[name])
+                names.append(str(row["OTHER_NAME"]) + f" ({', '.join(here)})" * bool(here))
             if names:
                 yield f"{len(names)} {words}: {', '.join(names[:most])}{', ...' if len(names) > most else '.'}"
 
@@ -111,8 +105,7 @@ def compare(
         The other list: a file, table, frame or dictionary with names or positions, or names alone. With labels of
         another catalogue the comparison says what has changed.
     of
-        The class that the other list's probability is of, or group of classes, such as ``'pulsar'``; without a class
-        and a probability, the class of all its sources.
+        The class or group, such as ``'pulsar'``, of the other list's probability; or, without one, of all its sources.
     truth
         Whether P_<class> is tested against the other list.
     catalog
@@ -120,12 +113,6 @@ def compare(
     columns
         Columns of the other list where they have unusual names: name, ra, dec, class_column and probability; and radius
         in degrees, the largest separation of sources without a common name.
-
-    Returns
-    -------
-    Comparison
-        A source that disagrees comes the earlier, the less probable its other class is here; without classes, the more
-        the probabilities differ.
 
     Raises
     ------
@@ -138,10 +125,9 @@ def compare(
     """
     labels, catalog = labels_of(labels), None if catalog is None else catalog_of(catalog)
     about, other = Labels(labels), list_of(other, **columns)
-    inside = np.array([position_in_name(name) or (np.nan,) * 3 for name in other.names.tolist()]).reshape(-1, 3)
+    ra, dec, _ = np.array([position_in_name(name) or (np.nan,) * 3 for name in other.names.tolist()]).reshape(-1, 3).T
     unplaced = ~np.isfinite(other.ra + other.dec)
-    placed = (np.where(unplaced, inside[:, k], given) for k, given in enumerate((other.ra, other.dec)))
-    other = replace(other, **dict(zip(("ra", "dec"), placed, strict=True)))
+    other = replace(other, ra=np.where(unplaced, ra, other.ra), dec=np.where(unplaced, dec, other.dec))
     classes = about.classes
     of_classes, column = ((), "") if of is None else about.wanted(of)
     if of is None and (other.probability is not None or (truth and other.classes is None)):
@@ -221,9 +207,9 @@ def _fates(other: OtherList, rows: NDArray[np.intp], labels: Table, catalog: Cat
             source[theirs] = mine if best < 0 or not catalog.classes[best] else best
         found, taken = source[rows], np.unique(same_sources(labels, other)[1])
         has_class = (found >= 0) & (catalog.classes[found] != "")
-        fates = np.where(has_class, FATES[0], np.where((found >= 0) | np.isin(rows, taken), FATES[1], FATES[2]))
+        fates = np.select([has_class, (found >= 0) | np.isin(rows, taken)], [*FATES][:2], [*FATES][2])
         rest["FATE"] = Column(fates, description="What became of it")
-        for name in ("Source_Name", "CLASS1", "ASSOC1"):
+        for name in _OF_SOURCE:
             if name in catalog.table.colnames:
                 rest[name] = Column(np.where(found >= 0, np.asarray(catalog.table[name], str)[found], ""))
     return rest
@@ -249,8 +235,8 @@ def _meant(
 ) -> tuple[dict[str, list[int]], dict[str, int]]:
     """Return the classes, by index, that each word said stands for, and the words that stand for none.
 
-    A pulsar is of any kind if the `words` of the whole list name no millisecond pulsars. A word of which the labels
-    learned that it is one of several classes, such as a binary, stands for these.
+    A pulsar is of any kind if no `words` of the list are of millisecond pulsars. What is one of several classes, such
+    as a binary, stands for these.
     """
     classes, grouping = labels.classes, labels.grouping
     members = {name: (name,) for name in classes} if grouping is None else grouping.members
@@ -275,10 +261,7 @@ def _meant(
 def _agree(
     table: Table, said: NDArray[np.str_], meant: Mapping[str, list[int]], labels: Table, classes: list[str]
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]], NDArray[np.bool_]]:
-    """Add OTHER_CLASS, P_OTHER_CLASS and SURPRISE to the table.
-
-    Return the agreement and the confusion by class, and the rows that disagree.
-    """
+    """Add OTHER_CLASS, P_OTHER_CLASS and SURPRISE; return agreement and confusion by class, and rows that disagree."""
     wrong = np.zeros(len(table), bool)
     if not meant:
         return {}, {}, wrong
@@ -290,11 +273,8 @@ def _agree(
         rows = said == word
         p[rows] = P[rows][:, inside].sum(axis=1)
         wrong[rows] = ~np.isin(predicted[rows], [classes[c] for c in inside])
-        agreement[word] = {
-            "n": int(rows.sum()),
-            "agree": float(1.0 - wrong[rows].mean()),
-            "mean_p": float(p[rows].mean()),
-        }
+        agree, mean_p = float(1.0 - wrong[rows].mean()), float(p[rows].mean())
+        agreement[word] = {"n": int(rows.sum()), "agree": agree, "mean_p": mean_p}
         confusion[word] = {name: int(np.sum(predicted[rows] == name)) for name in classes}
     table["OTHER_CLASS"] = Column(said, description="Class in the other list")
     table["P_OTHER_CLASS"] = Column(p, description="Our probability of that class", meta={"ucd": "stat.probability"})
@@ -322,10 +302,9 @@ def _rocs(
     *,
     single: bool,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the ROC curve of each set of classes that a word stands for.
+    """Yield the ROC curve of each set of classes that a word stands for, against sources of no class of it.
 
-    Sources of a class of the set are tested against sources of no class of it: with bcu as bll or fsrq, no bcu counts
-    as a source that is no bll. A list of one class is tested against all other labels.
+    A list of a `single` class is tested against all other labels.
     """
     sets = {word: frozenset(inside) for word, inside in meant.items()}
     for inside in sorted(set(sets.values()), key=sorted):
@@ -338,6 +317,6 @@ def _rocs(
             score, is_one = score[mine][chosen], within[chosen]
         if 0 < is_one.sum() < len(is_one):
             false, true, _ = roc_curve(is_one, score)
-            area = float(roc_auc_score(is_one, score))
-            n = {"positive": int(is_one.sum()), "negative": int(np.sum(~is_one))}
-            yield " or ".join(classes[c] for c in sorted(inside)), {"false": false, "true": true, "auc": area, **n}
+            found = {"false": false, "true": true, "auc": float(auc(false, true))}
+            numbers = {"positive": int(is_one.sum()), "negative": int(np.sum(~is_one))}
+            yield " or ".join(classes[c] for c in sorted(inside)), found | numbers

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, is_dataclass
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from astropy.table import Table
@@ -18,12 +18,13 @@ from fermiclass.brought.sources import CatalogLike, catalog_of
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError, FeatureError
-from fermiclass.features import DEFAULT_FEATURE_SET, extract_features
+from fermiclass.features import extract_features
 from fermiclass.features.definitions import raw_feature
 from fermiclass.features.inputs import Reading
 from fermiclass.io import FloatArray
 from fermiclass.labelling.labels import LABEL_FLAGS, LABELLED
 from fermiclass.labelling.prediction_columns import add_column, add_domain
+from fermiclass.labelling.recipe import Choices, Recipe
 from fermiclass.labelling.unknown_values import complete
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.estimators.folds import fit_folds
@@ -56,15 +57,14 @@ class Estimates:
 def estimate(
     catalog: CatalogLike,
     column: str,
+    recipe: Recipe | None = None,
     *,
     later: CatalogLike | None = None,
-    features: str = DEFAULT_FEATURE_SET,
-    targets: str = "uncertain",
-    estimator: NIMGPRegressor | None = None,
     folds: int = 5,
     seed: int = 0,
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    **changes: Unpack[Choices],
 ) -> Estimates:
     """Estimate a number that some sources have for those that lack it, from gamma rays with their error bars.
 
@@ -73,9 +73,8 @@ def estimate(
 
     Held-out sources of folds count as they are, and with weights w that make them as bright as the sources to estimate,
     in ten bins of Signif_Avg. With the weighted mean ȳ of their numbers y, ``R² = 1 − Σ w (y − ŷ)² / Σ w (y − ȳ)²``,
-    and its error is that of a bootstrap over sources. What is learned as noise is scatter and measurement error
-    together. An estimate has the scatter alone: the mean variance of the errors is subtracted. In a test, the variance
-    of the source's own error is added.
+    and its error is that of a bootstrap over sources. An estimate has the scatter of the learned noise alone, without
+    the mean variance of the errors; in a test, the variance of the source's own error is added.
 
     Parameters
     ----------
@@ -83,13 +82,12 @@ def estimate(
         The catalogue with the column, as :func:`fermiclass.join` returns it; ``Unc_<column>`` has standard deviations.
     column
         The column; or ``log_X`` or ``ln_X``, the logarithm of a column X, of which only positive values count.
+    recipe, changes
+        As for :func:`fermiclass.train`: features, least significance to learn from, targets without the number, and
+        those settings of a regressor that are not the usual ones of a recipe. Usual is a regressor that takes error
+        bars to first order.
     later
-        The same catalogue with a later table, whose new numbers are one more test; those of sources that were joined
-        without a number are another.
-    features, targets
-        As for :meth:`fermiclass.CatalogModel.label`; sources with the number are no targets.
-    estimator
-        An unfitted regressor, which is copied; by default one that takes error bars to first order.
+        The same catalogue with a later table, whose new numbers are one more test, or two.
     folds, seed
         Number of folds; seed of all draws.
     force
@@ -104,12 +102,15 @@ def estimate(
     FeatureError
         When a feature is made of the number.
     """
+    recipe = Recipe.of(recipe, **changes)
     catalog, later = catalog_of(catalog), None if later is None else catalog_of(later, "later")
-    number, table = _measure(catalog, column), extract_features(catalog, features)
+    number, table = _measure(catalog, column), extract_features(catalog, recipe.features)
     unknown = np.isnan(number.value)
-    asked = np.flatnonzero(catalog.is_target(catalog.grouping(None), targets) & unknown)
+    asked = np.flatnonzero(catalog.is_target(catalog.grouping(recipe.classes), recipe.targets) & unknown)
     by_name = np.argsort(catalog.names, kind="stable")  # the order of the rows has no effect
     train = by_name[~unknown[by_name]]
+    if recipe.min_significance is not None:
+        train = train[catalog.column("Signif_Avg")[train] > recipe.min_significance]
     _check(column, number.value[train], len(asked))
     now = number if later is None else _measure(later, column)
     new = np.flatnonzero(unknown & np.isfinite(now.value))
@@ -121,13 +122,10 @@ def estimate(
     domain = TrainingDomain.fit(table.X[train], table.X_var[train], np.full(len(train), ""))
     table = complete(domain, table)
 
-    from fermiclass.nimgp.estimators.sparse_regressor import NIMGPRegressor
-
     X, X_var, y, errors = table.X[train], table.X_var[train], number.value[train], number.sigma[train] ** 2
     splits = list(KFold(folds, shuffle=True, random_state=seed).split(X))
     all_rows = np.arange(len(y)), np.empty(0, np.intp)
-    regressor = estimator or NIMGPRegressor(method="nimgp-fo", steps=300, random_state=seed)
-    *parts, fitted = fit_folds(regressor, [*splits, all_rows], X, y, X_var, progress=progress)
+    *parts, fitted = fit_folds(_regressor(recipe, seed), [*splits, all_rows], X, y, X_var, progress=progress)
     ours, forest = np.empty((len(y), 5)), RandomForestRegressor(300, random_state=seed)
     for part, (_, out) in zip(parts, splits, strict=True):
         ours[out] = _predict(part, X[out], X_var[out])
@@ -161,6 +159,18 @@ def estimate(
             add_column(result, name, values, f"{about} of the estimate of {column}", "stat.value")
     add_domain(result, domain.score(table.X[asked], table.X_var[asked]), table.flags[asked], LABEL_FLAGS)
     return Estimates(result, scores, better, int(np.isfinite(number.upper).sum()))
+
+
+def _regressor(recipe: Recipe, seed: int) -> NIMGPRegressor:
+    """Return the unfitted regressor, with those settings of a recipe that are not usual."""
+    from fermiclass.nimgp.estimators.sparse_regressor import NIMGPRegressor
+
+    chosen: dict[str, Any] = {"method": "nimgp-fo", "steps": 300, "random_state": seed}
+    for name in NIMGPRegressor().get_params().keys() - {"likelihood"}:
+        value, usual = (getattr(each.settings, name) for each in (recipe, Recipe()))
+        if value != usual:
+            chosen[name] = dict(vars(value).items() - vars(usual).items()) if is_dataclass(usual) else value
+    return NIMGPRegressor(**chosen)
 
 
 def _measure(catalog: Catalog, column: str) -> Reading:

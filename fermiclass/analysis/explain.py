@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 PERCENTILES = (2.5, 16.0, 50.0, 84.0, 97.5)  #: Percentiles that describe the features of each class.
 
-LEAST_CONSIDERED = 0.01  #: Least probability of a class whose log-odds are shown, besides the two most probable ones.
+NEIGHBOURS = 5  #: Number of nearest training sources.
 
 IMPUTED_MARK = "*"  #: Stands behind a value that is imputed, or has an imputed error.
 
@@ -50,12 +50,11 @@ _COLUMNS = {
 
 _KINDS = {column: kind for kind, columns in _COLUMNS.items() for column in columns}
 
-WHY = "WHY"  #: The column of :func:`add_reasons`.
+_EVIDENCE_KINDS = dict(zip(EVIDENCE, ("CLASS2", "claimed blazar"), strict=True))
 
 _Population = tuple[FloatArray, FloatArray]
 
-EVIDENCE_KINDS = dict(zip(EVIDENCE, ("CLASS2", "claimed blazar"), strict=True))  #: Evidence as kinds of features.
-
+_LEAST_CONSIDERED = 0.01  # least probability of a class whose log-odds are shown, besides the two most probable ones
 _LEAST_PROBABILITY = 1e-12  # rounding makes smaller ones meaningless
 _DECONVOLUTION_STEPS = 30  # from the observed to the noiseless covariance; with 100 it differs by a few percent
 
@@ -71,8 +70,7 @@ class Explanation:
     error: FloatArray  #: (D,) their standard deviations.
     imputed_value: NDArray[np.bool_]  #: (D,) mask of the values that the catalogue does not give.
     imputed_uncertainty: NDArray[np.bool_]  #: (D,) mask of the uncertainties that it does not give.
-    #: (D,) each feature as expected from the others, for no particular class; see :func:`explain`.
-    expected: FloatArray
+    expected: FloatArray  #: (D,) each feature as expected from the others, for no particular class: :func:`explain`.
     expected_error: FloatArray  #: (D,) standard deviation of the expectation.
     population: FloatArray  #: (C, 5, D) percentiles `PERCENTILES` of the training sources of each class.
     centre: FloatArray  #: (D,) mean of the training sources.
@@ -88,8 +86,7 @@ class Explanation:
     #: (C,) probabilities with all features of one kind replaced by their expected values, by kind; and those without
     #: the evidence of CLASS2, where there is any.
     without_kind: Mapping[str, FloatArray] = field(default_factory=dict)
-    #: Groups of some of the classes, such as both kinds of pulsars, by name. What tells the classes of a group apart is
-    #: not what tells the group from the rest.
+    #: Groups of some of the classes, such as both kinds of pulsars, by name.
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -122,11 +119,6 @@ class Explanation:
         return int(np.argmax(self.probabilities))
 
     @property
-    def effects(self) -> FloatArray:
-        """(D, C) effect of each feature's value on the probabilities; rows sum to 0."""
-        return self.probabilities - self.without_feature
-
-    @property
     def log_odds(self) -> FloatArray:
         """(D, K) effect of each feature's value on the log-odds ``ln P − ln (1 − P)`` of each of `names`."""
         return self._log_odds(self.probabilities) - self._log_odds(self.without_feature)
@@ -152,21 +144,20 @@ class Explanation:
     @property
     def considered(self) -> NDArray[np.intp]:
         """Indices in `names` of the two most probable classes, all others from 1 %, and groups with the best class."""
-        likely = np.argsort(-self.probabilities, kind="stable")[:2], self.probabilities >= LEAST_CONSIDERED
+        likely = np.argsort(-self.probabilities, kind="stable")[:2], self.probabilities >= _LEAST_CONSIDERED
         return np.unique(np.concatenate([likely[0], np.flatnonzero(likely[1]), self.first]))
 
     def why(self, name: str = "") -> str:
-        """Return the kinds of features that move the log-odds of a class or group, the most important first.
+        """Return what kinds of features move the log-odds of a class or group, or of the most probable class.
 
-        The class or group is that of `names` with this name, or else the most probable class. An example is
-        ``spectral shape +5.8; variability +0.5``.
+        An example is ``spectral shape +5.8; variability +0.5``.
         """
         k = self.names.index(name) if name in self.names else self.best
         moved = sorted(((effects[k], kind) for kind, effects in self.kinds.items()), key=lambda each: -abs(each[0]))
         return "; ".join(f"{kind} {effect:+.1f}" for effect, kind in moved if abs(effect) >= 0.1)
 
     def _log_odds(self, probabilities: FloatArray) -> FloatArray:
-        """Return ``ln Σ P_in − ln Σ P_out``, which is exact where the sum inside is nearly 1."""
+        """Return ln Σ P_in − ln Σ P_out, which is exact where the sum inside is nearly 1."""
         p = np.maximum(probabilities, _LEAST_PROBABILITY)
         return np.asarray(np.log(p @ self.members.T) - np.log(p @ ~self.members.T))
 
@@ -184,23 +175,19 @@ def explain(
     train_on: CatalogLike | None = None,
     class_priors: str | GroupPriors | None = None,
     evidence: str | None = None,
-    neighbours: int = 5,
 ) -> Explanation:
     """Explain the probabilities that a model gives one source; :func:`explain_all` is quicker for several.
 
-    The effect of a feature is the difference to a second prediction without it. In the second prediction, x̃_j ± √V_jj
-    is replaced by the value expected from the source's other features, for no particular class,
+    The effect of a feature is the difference to a second prediction, in which x̃_j ± √V_jj is replaced by the value
+    expected from the source's other features r, for no particular class,
 
         e_j  = m_j + Σ_jr (Σ_rr + V_rr)⁻¹ (x̃_r − m_r),
         s_j² = Σ_jj − Σ_jr (Σ_rr + V_rr)⁻¹ Σ_rj,
 
-    with r all features but j, m and Σ the mean and covariance of the noiseless features of all training sources, and V
-    the error variances of the source. The model treats e_j ± s_j like a measurement. The effect of feature j on class c
-    is ``P_c(x̃) − P_c(x̃ with e_j ± s_j)``, or the same difference of the log-odds: the difference of two exact
-    predictions, not a gradient. A feature that the others can replace has a small effect, even if the classes differ
-    much in it. So the effects do not add up to a total. All features of one kind, such as those of variability, are
-    replaced together, too; see :func:`feature_kinds`. Σ is the covariance of all
-    classes together, with their frequencies in the training.
+    with the mean m and covariance Σ of the noiseless features of all training sources, and the error variances V of the
+    source. It is the difference of the log-odds of two exact predictions, not a gradient: a feature that the others can
+    replace has a small effect, and the effects do not add up to a total. All features of one kind, such as those of
+    variability, are replaced together, too.
 
     Parameters
     ----------
@@ -214,13 +201,6 @@ def explain(
         The training catalogue of the model; by default `catalog`.
     class_priors, evidence
         As for :meth:`fermiclass.labelling.catalog_model.CatalogModel.label`.
-    neighbours
-        Number of nearest training sources to return.
-
-    Returns
-    -------
-    Explanation
-        The probabilities of the source, and what moves them.
 
     Raises
     ------
@@ -231,10 +211,7 @@ def explain(
     ClassError
         When the class priors are unknown, or do not fit the model's classes.
     """
-    several = explain_all(
-        model, catalog, [name], train_on=train_on, class_priors=class_priors, evidence=evidence, neighbours=neighbours
-    )
-    return several[0]
+    return explain_all(model, catalog, [name], train_on=train_on, class_priors=class_priors, evidence=evidence)[0]
 
 
 def explain_all(
@@ -245,7 +222,6 @@ def explain_all(
     train_on: CatalogLike | None = None,
     class_priors: str | GroupPriors | None = None,
     evidence: str | None = None,
-    neighbours: int = 5,
 ) -> list[Explanation]:
     """Return the explanation of each of several sources, given by `names` or rows; all else as for :func:`explain`."""
     catalog = catalog_of(catalog)
@@ -259,7 +235,7 @@ def explain_all(
     found = []
     for row in rows:
         source = in_bins_of(catalog[[row]], training_catalog.release.name, training_catalog)
-        near = _nearest(model, training, training_catalog, model.features_of(source), neighbours)
+        near = _nearest(model, training, training_catalog, model.features_of(source))
         found.append(_explained(model, source, recipe, training, population, near))
     return found
 
@@ -268,7 +244,7 @@ def add_reasons(targets: Table, explained: Sequence[Explanation]) -> None:
     """Add the column WHY to a follow-up list: what moves the probability that ranks it, of each of its sources."""
     wanted = str(targets.meta.get("rankedby", "")).partition(" ")[0].removeprefix("Sum_").removeprefix("P_")
     about = "What moves the log-odds of the class, ln(P / (1 - P)), the most important first"
-    add_column(targets, WHY, np.array([each.why(wanted) for each in explained], str), about, "meta.note")
+    add_column(targets, "WHY", np.array([each.why(wanted) for each in explained], str), about, "meta.note")
 
 
 def _explained(
@@ -298,7 +274,7 @@ def _explained(
             without = model.ratios(source, recipe.class_priors, rest)
             ratios = np.vstack([ratios, np.ones_like(ratio) if without is None else without])
             X, X_var, unknown = (np.vstack([each, each[0]]) for each in (X, X_var, unknown))
-            kinds = {**kinds, EVIDENCE_KINDS[name]: []}
+            kinds = {**kinds, _EVIDENCE_KINDS[name]: []}
     rows = replace(table[np.zeros(len(X), dtype=int)], X=X, X_var=X_var, imputed_value=unknown)
     prediction = model.predict(rows, ratios=ratios)
     known = [str(name) for name in model.fitted.target.classes]
@@ -331,13 +307,8 @@ def _explained(
 def _training_sources(model: CatalogModel, catalog: Catalog) -> FeatureTable:
     """Return the features of the model's training sources of one class, after a check that the catalogue has them."""
     model.provenance.origin.check(catalog.origin, "the model")
-    table = extract_features(
-        catalog,
-        model.features,
-        model.grouping,
-        imputation=model.imputation,
-        min_significance=model.recipe.min_significance,
-    )
+    what, limit = (catalog, model.features, model.grouping), model.recipe.min_significance
+    table = extract_features(*what, imputation=model.imputation, min_significance=limit)
     table = table[np.isin(table.y, model.grouping.names)]
     if not (np.array_equal(table.X, model.domain.X) and np.array_equal(table.y, model.domain.y)):
         raise CatalogError(
@@ -377,11 +348,11 @@ def _expectation(
     return expected
 
 
-def _nearest(model: CatalogModel, training: FeatureTable, catalog: Catalog, source: FeatureTable, number: int) -> Table:
+def _nearest(model: CatalogModel, training: FeatureTable, catalog: Catalog, source: FeatureTable) -> Table:
     with threadpool_limits(1):
         distances = model.domain.distances(source.X[0], source.X_var[0], training.X)
     order = np.argsort(distances, kind="stable")
-    order = order[training.names[order] != source.names[0]][:number]
+    order = order[training.names[order] != source.names[0]][:NEIGHBOURS]
     return Table(
         {
             "Source_Name": training.names[order],
@@ -407,16 +378,11 @@ def measured(value: float, error: float, gap: str = "") -> str:
 
     A value without error has four digits. The `gap` stands before the sign ±; a narrow column may break the line there.
     """
-    if not error > 0 or not math.isfinite(error):
-        text = f"{value:.4g}"
-    else:
+    text = f"{value:.4g}"
+    if error > 0 and math.isfinite(error):
         exponent = math.floor(math.log10(error))
-        digits = max(0, (1 if error < 3 * 10.0**exponent else 0) - exponent)
-        if abs(value) >= 10 and digits == 4:
-            digits = 3  # a narrow column
-        text = (
-            f"{value:.{digits}f}{gap}±{error:.{digits}f}"
-            if digits <= 5 and error < 1e4
-            else f"{value:.3g}{gap}±{error:.1g}"
-        )
+        digits = max(0, (error < 3 * 10.0**exponent) - exponent)
+        digits -= digits == 4 and abs(value) >= 10  # a narrow column
+        fixed = digits <= 5 and error < 1e4
+        text = f"{value:.{digits}f}{gap}±{error:.{digits}f}" if fixed else f"{value:.3g}{gap}±{error:.1g}"
     return text.replace("-", "−")

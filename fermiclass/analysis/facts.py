@@ -17,16 +17,13 @@ from fermiclass.catalog.classes import CODE_NATURES
 from fermiclass.io.tables import read_table
 
 _HERE = Path(__file__).parent
-#: Tables of facts. ``catalogs/make_known.py`` makes the first two, and
-#: ``docs/development/open-world/past_candidates.py`` the third.
+#: Tables of facts, by ``catalogs/make_known.py`` and ``docs/development/open-world/past_candidates.py``.
 KNOWN, FIRST_LISTS, PAST = (_HERE / f"{name}.csv" for name in ("known", "first_lists", "past_candidates"))
 
 #: Lists of the LAT by which a source can be known first, as names have them: those of 4FGL have a number, DataRelease.
 _LISTS = re.compile(r"[0-4]FGL|DR\d+")
 
-#: Release that says what became of the earlier candidates.
-JUDGE = "4FGL-DR4"
-GONE = "gone"
+JUDGE, GONE = "4FGL-DR4", "gone"  #: Release that says what became of the earlier candidates, and if it has none.
 
 #: Kinds of claims of :data:`KNOWN`: a pulsar of any kind; a millisecond pulsar in the error ellipse, of 8 about 3 by
 #: chance; a candidate, mostly a spider; a counterpart that others claim; a class, or no source, in a later list.
@@ -57,8 +54,7 @@ def known_pulsars(labels: Table) -> NDArray[np.intp]:
 def first_list_of(labels: Table) -> NDArray[np.str_]:
     """Return the oldest list of the LAT that has each source, ``(n,)``, such as 1FGL or DR2; '' where nothing says.
 
-    It follows from ASSOC_FGL, and from the names that 3FGL gives; else from DataRelease. A source of a later list than
-    4FGL that has a name of it is known since 4FGL.
+    It follows from ASSOC_FGL, and from the names that 3FGL gives; else from DataRelease.
     """
     nothing = np.full(len(labels), "")
     older = dict(read_table(FIRST_LISTS).iterrows())
@@ -78,11 +74,9 @@ def first_list_of(labels: Table) -> NDArray[np.str_]:
 def past_candidates(chosen: Callable[[Table], Table], before: str) -> dict[str, dict[str, float]]:
     """Return what became of the pulsar candidates of the releases of 4FGL before one, by release.
 
-    `chosen` takes some of those of a release. They have no association, none of the flags 4 and 8, and a probability of
-    0.5 or more, by the default model that learned from that release (:data:`PAST_SCORE`). The numbers are those of
-    ``sources``, the ``expected`` pulsars Σ P, those that last, Σ P · LASTS (``lasting``),
-    and how many :data:`JUDGE` calls ``pulsars``, ``spiders`` (bin, lmb, glc), ``others``, ``unassociated``, or does not
-    have (``gone``).
+    `chosen` takes some of those of a release, by its default model: unassociated, without flags 4 and 8, P from 0.5.
+    The numbers are those of ``sources``, the ``expected`` pulsars Σ P, those that last, Σ P · LASTS (``lasting``), and
+    how many :data:`JUDGE` calls ``pulsars``, ``spiders`` (bin, lmb, glc), ``others``, ``unassociated``, or ``gone``.
     """
     table = read_table(PAST) if before.startswith(("4FGL", "FL16Y")) else read_table(PAST)[:0]
     kinds = {

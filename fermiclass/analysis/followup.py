@@ -23,7 +23,6 @@ from fermiclass.labelling.prediction_columns import add_column
 #: Columns of the label table by criterion. Sources are ranked by the column, highest first.
 CRITERIA = {
     "information": "INFORMATION",
-    "bald": "INFORMATION",
     "entropy": "ENTROPY",
     "noise": "NOISE_ENTROPY",
     "ood": "OOD_SCORE",
@@ -32,11 +31,9 @@ CRITERIA = {
 }
 
 #: Criteria that are multiplied by LASTS: of a source that is not there, nothing can be learned.
-WEIGHTED = ("information", "bald", "probability")
+WEIGHTED = ("information", "probability")
 
-#: NOISE_ENTROPY below this is rounding: first-order methods count what the error bars add in INFORMATION.
-LEAST_NOISE_ENTROPY = 1e-5
-
+LEAST_NOISE_ENTROPY = 1e-5  #: NOISE_ENTROPY below this is rounding.
 
 _LABEL_COLUMNS = (
     *("Source_Name", "RAJ2000", "DEJ2000", "GLAT", "Signif_Avg"),
@@ -64,7 +61,7 @@ Range = tuple[float, float]
 
 
 class Constraint(NamedTuple):
-    """A constraint on the sources: its text, its column, and the function of the column that must be true."""
+    """A constraint on the sources: its text, its column, and what must be true of the column."""
 
     text: str
     column: str
@@ -107,13 +104,12 @@ def followup(
     labels
         A label table, such as :func:`fermiclass.classify` returns, or its file.
     by
-        Criterion. ``'information'`` or ``'bald'``: information that a label of the source would give the model, the
-        mutual information of label and latent functions. ``'entropy'``: uncertainty of the class. ``'noise'``:
-        information that better measurements of the same features could give; labels of first-order methods have it in
-        'information'. ``'ood'``: out-of-distribution score.
-        ``'significance'``: Signif_Avg. ``'probability'``: probability of the wanted class, or of the most probable one.
-        By default 'probability' with a wanted class, else 'information'. 'information' and 'probability' are multiplied
-        by LASTS, the probability that a later list has the source.
+        Criterion. ``'information'``: information that a label of the source would give the model, the mutual
+        information of label and latent functions. ``'entropy'``: uncertainty of the class. ``'noise'``: information
+        that better measurements could give; labels of first-order methods have it in 'information'. ``'ood'``:
+        out-of-distribution score. ``'significance'``: Signif_Avg. ``'probability'``: probability of the wanted class,
+        or of the most probable one. By default 'probability' with a wanted class, else 'information'; both are
+        multiplied by LASTS, the probability that a later list has the source.
     want
         A wanted class, or a group of classes with a column ``Sum_P_<group>``, such as 'agn'; 'pulsar' is both kinds of
         pulsars, and 'psr' those that are not millisecond pulsars where the labels tell them apart. With another
@@ -123,51 +119,40 @@ def followup(
         candidates of a wanted class are ranked by their probability.
     contamination
         In place of a least probability: expected fraction of the candidates that are not of the wanted class, at most.
-        The probability has the limit of :func:`limit_of`.
-    ra, dec
-        Ranges of right ascension and declination, J2000, in degrees. Right ascension may run through 0.
-    abs_glat
-        Range of the absolute Galactic latitude in degrees.
-    min_significance
-        Least Signif_Avg.
+    ra, dec, abs_glat
+        Ranges of right ascension, which may run through 0, declination, and absolute Galactic latitude, in degrees.
+    min_significance, max_ood, min_lasts
+        Least Signif_Avg, largest OOD_SCORE, and least LASTS.
     min_flux
         Least Flux1000 in ph cm-2 s-1, 1 to 100 GeV.
     max_error
-        Largest semi-major axis of the position's 95 % error ellipse in degrees (Conf_95_SemiMajor).
-        Extended sources have no error ellipse.
-    max_ood
-        Largest OOD_SCORE.
-    min_lasts
-        Least LASTS.
+        Largest Conf_95_SemiMajor in degrees; extended sources have none.
     status
         One or several of :data:`fermiclass.catalog.SOURCE_STATUSES`, such as 'unassociated'.
     flags
         Bits of LABEL_FLAGS; sources with any of them are left out. By default :data:`DOUBTFUL_FLAGS` with a wanted
         class, else none. Bit 1, an imputed uncertainty, is no reason for doubt: most pulsars have it.
     exclude
-        Sources to leave out, such as known pulsars or targets observed: names, or a file, table or frame with names or
-        positions, or several of these. A name is that in 4FGL, of the counterpart, or in an earlier catalogue. All
-        other rows exclude the sources within :data:`fermiclass.brought.joining.REACH` error ellipses, by their position
-        or that in a name such as 'PSR J1539-3323'.
+        Sources to leave out, such as targets observed: names, or a file, table or frame with names or positions, or
+        several of these. A name is that in 4FGL, of the counterpart, or in an earlier catalogue. All other rows exclude
+        the sources within :data:`fermiclass.brought.joining.REACH` error ellipses, by their position or that in a name.
     only
         Sources to choose among, given in the same way.
     exclude_known
-        Whether to leave out the sources that others know as pulsars (:func:`fermiclass.analysis.facts.known_pulsars`).
-        Candidates, and sources with a millisecond pulsar at their position, stay; ``KNOWN`` names them.
+        Whether to leave out the sources that others know as pulsars; candidates, and sources with a millisecond pulsar
+        at their position, stay.
     top
         Number of sources to keep.
 
     Returns
     -------
     Table
-        The selected rows of `labels` in the order of observation, with RANK from 1.
-        The metadata of `labels` have more keys. ``rankedby`` is the column of the ranking, with `` * LASTS`` if it is
-        multiplied by it, and ``selected`` gives the number of sources after each constraint. With a wanted class,
-        ``expected`` gives its expected number Σ P in the rows, and that of sources that last, Σ P · LASTS. ``excluded``
-        says what `exclude` did. ``past`` has what became of the pulsars that the same choice gave in earlier releases
-        (:func:`fermiclass.analysis.facts.past_candidates`). Sources of equal rank are in the order of their names.
-        The rows also have coordinates in hours and degrees, ``RA_HMS`` and ``DEC_DMS``, the oldest list of the LAT that
-        has the source, ``FIRST_LIST``, and what others say of it, ``KNOWN``: :mod:`fermiclass.analysis.facts`.
+        The selected rows of `labels` in the order of observation, with RANK from 1, and the columns of :data:`ADDED`.
+        Sources of equal rank are in the order of their names. More metadata are ``rankedby``, the column of the
+        ranking; ``selected``, the number of sources after each constraint; ``expected``, with a wanted class, its
+        expected number Σ P in the rows, and that of sources that last, Σ P · LASTS; ``excluded``, what `exclude` did;
+        and ``past``, what became of the pulsars that the same choice gave in earlier releases
+        (:func:`fermiclass.analysis.facts.past_candidates`).
 
     Raises
     ------
@@ -252,7 +237,7 @@ class _Ranking(NamedTuple):
 
 
 def _unranked(labels: Table) -> Table:
-    """Return a copy without what an earlier ranking has added. Raises CatalogError when a column is missing."""
+    """Return a copy without what an earlier ranking has added, after a check of the columns."""
     table = labels.copy()
     for name in ("RANK", "WHY", *ADDED, *_SAID):
         table.meta.pop(name, None)
@@ -264,7 +249,7 @@ def _unranked(labels: Table) -> Table:
 
 
 def _ranking(table: Table, by: str | None, want: str | None) -> _Ranking:
-    """Return the ranking by a criterion. Raises SelectionError where it is unknown or 0 for all sources."""
+    """Return the ranking by a criterion that is known and not 0 for all sources."""
     wanted, probability = ((), "P_MAX") if want is None else Labels(table).wanted(want)
     by = by or ("information" if want is None else "probability")
     if by not in CRITERIA:
@@ -291,16 +276,27 @@ def _excluding(table: Table, exclude: Any, labels: Table, selected: list[str]) -
     """Return the rows that are in no other list, and a sentence on each list; tell `selected` what is left."""
     notes = []
     for other in _lists_of(exclude):
-        table, note = _without(table, other, labels)
+        mine, theirs = same_sources(labels, other)
+        gone = np.isin(table[_ROW], mine)
+        row, times = np.unique(theirs, return_counts=True)
+        more = {
+            "rows that can be several sources and exclude all": other.names[row[times > 1]].tolist(),
+            "rows that are no labelled source": np.delete(other.names, row).tolist(),
+        }
+        said = {f"{other.source} leaves out": table["Source_Name"][gone].tolist()}
+        said |= {what: names for what, names in more.items() if names}
+        notes.append("; ".join(f"{what}: {len(names)}{_named(names)}" for what, names in said.items()) + ".")
+        table = table[~gone]
         selected.append(f"not in {other.source} {len(table)}")
-        notes.append(note)
     return table, notes
 
 
 def _expecting(table: Table, probability: str, contamination: float, selected: list[str]) -> Table:
-    """Return the rows of at least the probability of :func:`limit_of`; tell `selected` what is left."""
+    """Return the most rows of which no larger part is expected to be of another class; tell `selected` what is left."""
     p = np.ma.filled(np.ma.asarray(table[probability], np.float64), np.nan)
-    limit = limit_of(p, _number("contamination", contamination, 0.0, 1.0))
+    falling = np.sort(p[np.isfinite(p)])[::-1]
+    most = _number("contamination", contamination, 0.0, 1.0) * np.arange(1, len(falling) + 1)
+    limit = falling[np.cumsum(1.0 - falling) <= most].min(initial=np.inf)
     table = table[p >= limit]
     selected.append(f"{probability} >= {limit:.3f}, for a contamination of {contamination:g}, {len(table)}")
     return table
@@ -321,16 +317,6 @@ def _with_facts(table: Table, ranking: _Ranking) -> Table:
     return table[list(dict.fromkeys(["RANK", "Source_Name", "RA_HMS", "DEC_DMS", *names]))]
 
 
-def limit_of(p: NDArray[np.float64], contamination: float) -> float:
-    """Return the smallest limit of probabilities ``(n,)`` from which on the mean of 1 − p is at most `contamination`.
-
-    It is infinite if there is none. What is not known (NaN) does not count.
-    """
-    falling = np.sort(p[np.isfinite(p)])[::-1]
-    good = np.flatnonzero(np.cumsum(1.0 - falling) <= contamination * np.arange(1, len(falling) + 1))
-    return float(falling[good[-1]]) if len(good) else np.inf
-
-
 def _lists_of(given: Any) -> list[OtherList]:
     """Return the lists of sources that users give: one or several of files, tables and frames, or names."""
     several = list(given) if isinstance(given, list | tuple | set | np.ndarray) else [given]
@@ -341,22 +327,7 @@ def _lists_of(given: Any) -> list[OtherList]:
     return [*lists, *([list_of(names)] if names else [])]
 
 
-def _without(table: Table, other: OtherList, labels: Table) -> tuple[Table, str]:
-    """Return the rows that are not in another list, and a sentence on what is left out."""
-    mine, theirs = same_sources(labels, other)
-    gone = np.isin(table[_ROW], mine)
-    row, times = np.unique(theirs, return_counts=True)
-    several = [str(name) for name in other.names[row[times > 1]]]
-    missing = np.delete(other.names, row).tolist()
-    said = {f"{other.source} leaves out": table["Source_Name"][gone].tolist()}
-    said |= {"rows that can be several sources and exclude all": several} if several else {}
-    said |= {"rows that are no labelled source": missing} if missing else {}
-    note = "; ".join(f"{what}: {len(names)}{_named(names)}" for what, names in said.items())
-    return table[~gone], f"{note}."
-
-
 def _named(names: Sequence[str]) -> str:
-    """Return the first of some names in brackets."""
     shown = [str(name) for name in names[:_MOST_NAMED] if name]
     return f" ({', '.join(shown)}{', ...' if len(names) > _MOST_NAMED else ''})" if shown else ""
 
@@ -372,7 +343,6 @@ def _limit(
 
 
 def _by_class(ranking: _Ranking) -> Iterator[Constraint]:
-    """Yield that a wanted class is the most probable one, unless its probability ranks."""
     if ranking.wanted and ranking.by != "probability":
         likely = f"most probably {' or '.join(ranking.wanted)}"
         yield Constraint(likely, "PRED_CLASS", lambda names: np.isin(names, ranking.wanted))
@@ -398,17 +368,13 @@ def _by_flags(flags: Sequence[int] | None, status: str | Sequence[str] | None) -
         wanted = (status,) if isinstance(status, str) else tuple(status)
         unknown = sorted(set(wanted) - set(SOURCE_STATUSES))
         if unknown or not wanted:
-            raise SelectionError(
-                f"status={','.join(unknown)!r} is unknown: choose some of {', '.join(SOURCE_STATUSES)}"
-            )
+            known = ", ".join(SOURCE_STATUSES)
+            raise SelectionError(f"status={','.join(unknown)!r} is unknown: choose some of {known}")
         yield Constraint(" or ".join(wanted), STATUS, lambda names: np.isin(names, wanted))
     if flags:
-        unknown_bits = sorted(set(flags) - set(LABEL_FLAGS))
-        if unknown_bits:
-            raise SelectionError(
-                f"flags={','.join(map(str, unknown_bits))} is no bit of LABEL_FLAGS: choose some of "
-                f"{', '.join(map(str, LABEL_FLAGS))}"
-            )
+        if odd := ",".join(str(bit) for bit in sorted(set(flags) - set(LABEL_FLAGS))):
+            known = ", ".join(map(str, LABEL_FLAGS))
+            raise SelectionError(f"flags={odd} is no bit of LABEL_FLAGS: choose some of {known}")
         bits = sum(set(flags))
         yield Constraint(f"without flags {','.join(map(str, flags))}", "LABEL_FLAGS", lambda found: found & bits == 0)
 

@@ -3,127 +3,100 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from astropy.table import Table
-from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from fermiclass._version import __version__
 from fermiclass.brought.sources import CatalogLike, catalog_of
-from fermiclass.catalog import ClassGrouping
 from fermiclass.errors import ClassError
 from fermiclass.features import FeatureTable
 from fermiclass.io import FloatArray
 from fermiclass.labelling.labels import LABELLED, label_table
 from fermiclass.labelling.prediction_columns import add_column
-from fermiclass.labelling.recipe import Recipe
+from fermiclass.labelling.recipe import Choices, Recipe
 from fermiclass.labelling.training import estimator_of
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.estimators.folds import fit_folds, stratified_folds
 
 if TYPE_CHECKING:
-    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
-    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
     from fermiclass.nimgp.prediction.prediction import Prediction
-
-    Estimator = NIMGPClassifier | RobustGPClassifier
 
 NEIGHBOURS = 5  #: Number of nearest sources in the result.
 
-#: Largest number of sources for expectation propagation. Its time grows with the cube of the number.
-MOST_FOR_EP = 1000
+MOST_FOR_EP = 1000  #: Largest number of sources for expectation propagation.
 
 _GRID = 1000  # values of ρ
 
 
 def find_outliers(
     catalog: CatalogLike,
-    estimator: Estimator | None = None,
-    *,
     recipe: Recipe | None = None,
-    features: str | None = None,
-    classes: str | ClassGrouping | None = None,
-    min_significance: float | None = None,
+    *,
+    rmgpc: bool = False,
     folds: int = 5,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    **changes: Unpack[Choices],
 ) -> Table:
     """Rank the associated sources of a catalogue by the probability that their class is wrong.
 
-    The classes are predicted in stratified folds: the classifier of a source is trained on sources of the other folds,
-    so the source's own label has no influence. The classifiers assume that each label is wrong with a probability ρ, so
-    wrong labels have little influence (:func:`fermiclass.nimgp.likelihoods.named.of_given_labels`). With the
-    predicted probability P of the catalogued class,
+    The classifier of a source is trained on sources of the other of some stratified folds, and assumes that each label
+    is wrong with a probability ρ, so wrong labels have little influence. With the predicted probability P of the
+    catalogued class,
 
         P_WRONG = (ρ/C) (1 − P) / [ρ/C + (1 − ρ) P],
 
-    averaged over the posterior of ρ, of all held-out sources (:func:`wrong_labels`). ``meta["rho"]`` and
-    ``meta["rhoerr"]`` are its mean and standard deviation. No ρ sees wrong labels that look like the overlap of
-    classes. By expectation propagation each fold has the ρ that it has learned, and ``meta["rho"]`` is their mean. The
-    catalogue's own probabilities of the associations are not used; they are columns of the result.
+    averaged over the posterior of ρ, of all held-out sources. ``meta["rho"]`` and ``meta["rhoerr"]`` are its mean and
+    standard deviation; by expectation propagation, the mean of those that the folds have learned. No ρ sees wrong
+    labels that look like the overlap of classes.
 
     Parameters
     ----------
     catalog
         The catalogue, or its file. Its sources of one class each are used, not those whose class stands for several.
-    estimator
-        An unfitted estimator that models wrong labels; by default that of the recipe. A
-        :class:`fermiclass.RobustGPClassifier` can have up to :data:`MOST_FOR_EP` sources, and ignores weights of labels
-        of your own. It is copied, not changed.
-    recipe
-        What to learn from and how; by default :func:`default_recipe`.
-    features, classes, min_significance
-        Changes of the recipe: see the fields of :class:`fermiclass.Recipe`.
-    folds
-        Number of folds. If a class has fewer sources, their number.
-    seed
-        Seed of the folds.
+    recipe, changes
+        As for :func:`fermiclass.train`; the default is :func:`default_recipe`.
+    rmgpc
+        Whether to judge by expectation propagation, :class:`fermiclass.RobustGPClassifier`, in place of the settings of
+        the recipe. It can have up to :data:`MOST_FOR_EP` sources, and ignores weights of labels of your own.
+    folds, seed
+        Number of folds, or of the sources of a class, if that is less; and their seed.
     progress
         Called after each fold with the numbers of folds done and of all.
 
     Returns
     -------
     Table
-        A row for each source of one class, the most suspicious first. The columns of the label table
-        (:mod:`fermiclass.labelling.labels`) hold the predictions from the other sources. Further columns are ``CLASS``
-        (the catalogue's class in the chosen grouping), ``P_WRONG``, ``IDENTIFIED``, ``ASSOC_PROB_BAY``,
-        ``ASSOC_PROB_LR``, and ``NEIGHBOURS`` with ``NEIGHBOUR_CLASSES``, the nearest other sources in the space of
-        features by :class:`fermiclass.nimgp.domain.TrainingDomain`. By expectation propagation there is ``P_OUTLIER``,
-        too: P(z = 1 | X, y), the probability that the class was drawn at random, after training on all sources with
-        their own classes (Hernández-Lobato et al. 2011, equation 21).
+        A row for each source of one class, the most suspicious first: the columns of the label table, with predictions
+        from the other sources; ``CLASS`` (the catalogue's class in the chosen grouping), ``P_WRONG``, ``IDENTIFIED``;
+        and ``NEIGHBOURS`` with ``NEIGHBOUR_CLASSES``, the nearest other sources in the space of features. By
+        expectation propagation there is ``P_OUTLIER``, too: P(z = 1 | X, y), the probability that the class was drawn
+        at random, after training on all sources (Hernández-Lobato et al. 2011, equation 21).
 
     Raises
     ------
     ClassError, FeatureError
-        As :func:`fermiclass.labelling.training.train`; also when there are fewer than two folds, or too many sources
-        for expectation propagation.
+        As :func:`fermiclass.train`; also when there are fewer than two folds, or too many sources for `rmgpc`.
     """
     if folds < 2:
         raise ClassError(f"folds={folds} is not valid: give at least 2 folds")
-    recipe = Recipe.of(
-        recipe or default_recipe(), features=features, classes=classes, min_significance=min_significance
-    )
+    recipe = Recipe.of(default_recipe() if recipe is None else recipe, **changes)
     catalog = catalog_of(catalog)
     checked = recipe.check(catalog)
     table = checked.of_one_class
-    estimator = estimator or estimator_of(recipe)
-    fitted, prediction, wrong = hold_out(table, estimator, folds, seed, progress)
-    rho: dict[str, float] = {"rho": float(np.mean([one.label_noise_ for one in fitted]))}
-    if not expectation_propagation(estimator):
-        mean, error = wrong_labels(_of_own_class(prediction, fitted, table.y), len(fitted[0].classes_))[1:]
-        rho = {"rho": mean, "rhoerr": error}
+    fitted, prediction, wrong, rho = hold_out(table, None if rmgpc else recipe, folds, seed, progress)
     sources = catalog[table.rows]
     domain = TrainingDomain.fit(table.X, table.X_var, table.y)
     names = [str(name) for name in fitted[0].classes_]
-    counts = {name: int(np.sum(table.y == name)) for name in names}
     meta = {
         "creator": f"fermiclass {__version__}",
         **catalog.origin.to_meta(*LABELLED),
         "classes": checked.grouping.spec,
-        "counts": ",".join(f"{name}={count}" for name, count in counts.items()),
+        "counts": ",".join(f"{name}={np.sum(table.y == name)}" for name in names),
         "folds": len(fitted),
         **rho,
         "min_significance": str(recipe.min_significance),
@@ -137,8 +110,8 @@ def find_outliers(
     add_column(result, "IDENTIFIED", sources.identified, "Identified, not only associated", "meta.code", place)
     add_column(result, "P_WRONG", wrong, "Probability that CLASS is wrong", "stat.probability", place)
     add_column(result, "CLASS", table.y, "Catalogued class in the chosen grouping", "src.class", place)
-    if expectation_propagation(estimator):
-        whole = clone(estimator).fit(table.X, table.y, X_var=table.X_var)
+    if rmgpc:
+        whole = clone(fitted[0]).fit(table.X, table.y, X_var=table.X_var)
         about = "Probability that CLASS is random, learned from it as well"
         add_column(result, "P_OUTLIER", whole.outlier_probability_, about, "stat.probability", place + 2)
     _add_neighbours(result, domain, table)
@@ -146,50 +119,54 @@ def find_outliers(
 
 
 def default_recipe(**settings: Any) -> Recipe:
-    """Return the recipe: that of `classify` with learned label noise, trained by the bound; `settings` are changes.
+    """Return the recipe: that of `classify` with learned label noise, trained by the bound, with `settings` changed.
 
-    The predictive objective ranks wrong labels a little worse: it lets functions be less certain instead of labels
-    being wrong.
+    The predictive objective lets functions be less certain instead of labels being wrong.
     """
     return Recipe().with_settings(**{"objective": "elbo", "label_noise": "learned", **settings})
 
 
 def hold_out(
-    table: FeatureTable, estimator: Estimator, folds: int, seed: int, progress: Callable[[int, int], None] | None = None
-) -> tuple[list[Estimator], Prediction, FloatArray]:
-    """Return the classifiers of the folds, and each source's prediction and P_WRONG by the classifier without it."""
+    table: FeatureTable,
+    recipe: Recipe | None,
+    folds: int,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[Any], Prediction, FloatArray, dict[str, float]]:
+    """Return the classifiers of the folds, each source's prediction and P_WRONG by the one without it, and ρ.
+
+    Without a recipe, expectation propagation judges.
+    """
+    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
     from fermiclass.nimgp.prediction.prediction import join
 
     splits = stratified_folds(table.y, folds, seed)
-    if expectation_propagation(estimator) and len(table) > MOST_FOR_EP:
+    if recipe is None and len(table) > MOST_FOR_EP:
         raise ClassError(
             f"there are {len(table)} sources with a class, but expectation propagation takes {MOST_FOR_EP} at most, as "
             "its time grows with the cube of their number. Use fewer, with min_significance or fewer classes, or a "
             "method other than rmgpc."
         )
-    weight = None if expectation_propagation(estimator) else table.weight
+    estimator, weight = (RobustGPClassifier(), None) if recipe is None else (estimator_of(recipe), table.weight)
     fitted = fit_folds(estimator, splits, table.X, table.y, table.X_var, weight, progress)
     tests = [test for _, test in splits]
     parts = [one.predict_distribution(table.X[t], X_var=table.X_var[t]) for one, t in zip(fitted, tests, strict=True)]
     prediction = join(parts).take(np.argsort(np.concatenate(tests)))
-    if not expectation_propagation(estimator):
-        return fitted, prediction, wrong_labels(_of_own_class(prediction, fitted, table.y), len(fitted[0].classes_))[0]
+    if recipe is not None:
+        own = prediction.probabilities[np.arange(len(table)), np.searchsorted(fitted[0].classes_, table.y)]
+        wrong, mean, error = wrong_labels(own, len(fitted[0].classes_))
+        return fitted, prediction, wrong, {"rho": mean, "rhoerr": error}
     wrong = np.empty(len(table))
     for one, test in zip(fitted, tests, strict=True):
         wrong[test] = one.predict_wrong_label(table.X[test], table.y[test], X_var=table.X_var[test])
-    return fitted, prediction, wrong
-
-
-def _of_own_class(prediction: Prediction, fitted: list[Estimator], y: NDArray[Any]) -> FloatArray:
-    return prediction.probabilities[np.arange(len(y)), np.searchsorted(fitted[0].classes_, y)]
+    return fitted, prediction, wrong, {"rho": float(np.mean([one.label_noise_ for one in fitted]))}
 
 
 def wrong_labels(P: FloatArray, num_classes: int) -> tuple[FloatArray, float, float]:
     """Return the probability that each label is wrong, ``(n,)``, and mean and standard deviation of their share ρ.
 
-    With the held-out probability P_i of each label, ``(n,)``, and C classes, the posterior is
-    ``p(ρ) ∝ (1 − ρ)⁸ Π_i [(1 − ρ) P_i + ρ/C]``: a label is random with probability ρ, and ρ has a Beta(1, 9) prior, as
-    in training (Hernández-Lobato et al. 2011). A random label is right by chance in 1/C of the cases.
+    The posterior is ``p(ρ) ∝ (1 − ρ)⁸ Π_i [(1 − ρ) P_i + ρ/C]`` with the held-out probability P_i of each label, and a
+    Beta(1, 9) prior, as in training (Hernández-Lobato et al. 2011).
     """
     rho = np.linspace(0.0, 1.0, _GRID + 1)[1:-1] ** 3  # dense near 0
     random, right = rho / num_classes, P[:, None] * (1.0 - rho)
@@ -199,13 +176,6 @@ def wrong_labels(P: FloatArray, num_classes: int) -> tuple[FloatArray, float, fl
     wrong = (random * (1.0 - P[:, None]) / (random + right)) @ weight
     mean = float(weight @ rho)
     return wrong, mean, float(np.sqrt(weight @ (rho - mean) ** 2))
-
-
-def expectation_propagation(estimator: Estimator | None) -> bool:
-    """Whether an estimator has the covariances of all sources."""
-    from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
-
-    return isinstance(estimator, RobustGPClassifier)
 
 
 def _add_neighbours(result: Table, domain: TrainingDomain, table: FeatureTable) -> None:

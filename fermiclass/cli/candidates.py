@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fermiclass.brought.fetching import VIZIER, fetch_candidates
+from fermiclass.brought.object_columns import VIZIER, fetch_candidates
 from fermiclass.cli.options import FILE, table_option
 from fermiclass.io.tables import check_writable, read_table, write_table
 from fermiclass.show.terminal import say

@@ -59,7 +59,7 @@ def _bits(text: str) -> tuple[int, ...]:
 @click.option(
     "--by",
     type=click.Choice(list(CRITERIA)),
-    help="Criterion of the ranking. information (also bald): information that a label would give the model. entropy: "
+    help="Criterion of the ranking. information: information that a label would give the model. entropy: "
     "uncertainty of the class. noise: information that better measurements could give. ood: out-of-distribution "
     "score. significance: Signif_Avg. probability: probability of the wanted class, or of the most probable one. "
     "information and probability are multiplied by LASTS, the probability that a later list has the source. "

@@ -61,14 +61,10 @@ def outliers(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, by
       fermiclass outliers 4FGL-DR4.fits --method rmgpc --min-significance 40 -o bright.fits
     """  # noqa: D301
     check_writable(output, catalog, *brought.files)
-    estimator = None
     if by == RMGPC:
         if given := options.given_options("steps", "config", "changes"):
             named = ", ".join(sorted(each.opts[0] for each in given))
             raise click.UsageError(f"--method {RMGPC} has its own likelihood and optimiser: leave out {named}.")
-        from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
-
-        estimator = RobustGPClassifier()
     elif by is not None:
         recipe = recipe.with_settings(method=by)
     loaded = brought.into(read_catalog(catalog))
@@ -77,9 +73,8 @@ def outliers(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, by
     from fermiclass.analysis.outliers import find_outliers
 
     with progress_bar("training") as progress:
-        found = find_outliers(
-            loaded, estimator, recipe=recipe, folds=folds, seed=recipe.settings.random_state or 0, progress=progress
-        )
+        seed = recipe.settings.random_state or 0
+        found = find_outliers(loaded, recipe, rmgpc=by == RMGPC, folds=folds, seed=seed, progress=progress)
     write_table(found, output)
     print_sources(loaded, [])
     print_outliers(found, output)

@@ -1,7 +1,6 @@
 """How good the labels are: methods on sources whose class is known, metrics, and baselines of scikit-learn."""
 
-from fermiclass.evaluation.baselines import BaselineClassifier, available_baselines
-from fermiclass.evaluation.counterparts import calibration, with_counterparts
+from fermiclass.evaluation.baselines import available_baselines
 from fermiclass.evaluation.crossmatch import match_sources
 from fermiclass.evaluation.methods import (
     Method,
@@ -9,7 +8,6 @@ from fermiclass.evaluation.methods import (
     baseline_methods,
     default_method,
     estimator_method,
-    is_baseline,
     model_method,
     open_baselines,
 )
@@ -17,7 +15,6 @@ from fermiclass.evaluation.protocols import Population, Targets, bright_to_faint
 from fermiclass.evaluation.results import Evaluation, Result, evaluate
 
 __all__ = [
-    "BaselineClassifier",
     "Evaluation",
     "Method",
     "Population",
@@ -27,15 +24,12 @@ __all__ = [
     "baseline_method",
     "baseline_methods",
     "bright_to_faint",
-    "calibration",
     "default_method",
     "estimator_method",
     "evaluate",
     "folds",
-    "is_baseline",
     "match_sources",
     "model_method",
     "open_baselines",
     "open_world",
-    "with_counterparts",
 ]

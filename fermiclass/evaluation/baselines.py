@@ -1,7 +1,7 @@
-"""Baselines: the classifiers that a user of scikit-learn would choose, to compare fermiclass with.
+"""Baselines: the classifiers that a user of scikit-learn would choose, with standardised features.
 
-Most settings are the defaults of the libraries. The settings of boosting, XGBoost and the MLPs are among the best by
-the NLL of three folds of the associated sources of 4FGL-DR1. All baselines standardise the features.
+Most settings are the defaults of the libraries. Those of boosting, XGBoost and the MLPs are among the best by the NLL
+of three folds of the associated sources of 4FGL-DR1.
 """
 
 from __future__ import annotations
@@ -35,11 +35,9 @@ def _optional(package: str, name: str, seed: str = "random_state", **settings: A
 
 
 def _mlps(seed: int) -> Any:
-    seeds = np.random.SeedSequence(seed).generate_state(5)
-    members = [
-        (f"mlp{k}", MLPClassifier((50,), alpha=1.0, max_iter=2000, random_state=int(s))) for k, s in enumerate(seeds)
-    ]
-    return VotingClassifier(members, voting="soft")
+    seeds = np.random.SeedSequence(seed).generate_state(5).tolist()
+    members = [MLPClassifier((50,), alpha=1.0, max_iter=2000, random_state=each) for each in seeds]
+    return VotingClassifier([(f"mlp{k}", each) for k, each in enumerate(members)], voting="soft")
 
 
 #: Functions by name; each returns an unfitted scikit-learn classifier of standardised features for a seed.
@@ -93,13 +91,11 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike, *, X_var: ArrayLike | None = None) -> BaselineClassifier:
         """Train on inputs (N, D) with labels (N,) and noise variances (N, D).
 
-        Raises ValueError when the baseline is unknown or not installed, or it needs uncertainties and `X_var` is
-        missing. Raises ClassError when the baseline needs more rows of a class.
+        Raises ValueError when the baseline is not there, or `X_var` is missing; ClassError when a class has one row.
         """
         if self.baseline not in available_baselines():
             raise ValueError(f"no baseline '{self.baseline}': available are {', '.join(available_baselines())}")
-        # XGBoost accepts labels as numbers only.
-        self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
+        self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)  # XGBoost takes numbers only
         model = make_pipeline(StandardScaler(), BASELINES[self.baseline](self.seed))
         folds = getattr(model[-1], "cv", None)  # the SVM is calibrated by them: each class must be in all of them
         if folds is not None:

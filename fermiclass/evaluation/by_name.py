@@ -24,7 +24,7 @@ from fermiclass.evaluation.methods import (
 from fermiclass.evaluation.results import Evaluation
 from fermiclass.evaluation.results import evaluate as run
 from fermiclass.labelling.counterparts import one_or_several
-from fermiclass.labelling.recipe import Choices, Recipe
+from fermiclass.labelling.recipe import Learning, Recipe
 from fermiclass.nimgp.names import FULL_BATCH, METHODS
 
 #: The name of the model of ``classify``, and the suffix of an estimator as in the paper.
@@ -44,7 +44,7 @@ def evaluate(
     counterparts: Candidates | Sequence[Candidates] = (),
     recipe: Recipe | None = None,
     progress: Callable[[str, int, int], None] | None = None,
-    **changes: Unpack[Choices],
+    **changes: Unpack[Learning],
 ) -> Evaluation:
     """Measure how far the probabilities can be trusted, as the command ``fermiclass evaluate`` does.
 
@@ -52,14 +52,12 @@ def evaluate(
     ----------
     catalog
         The catalogue to learn from, or its file.
-    open_world
-        A later release that gives the classes: :func:`fermiclass.evaluation.open_world`.
+    open_world, targets, cells
+        A later release that gives the classes, and what it scores: :func:`fermiclass.evaluation.open_world`.
     faint
         Fraction of each class to score, the faintest sources: :func:`fermiclass.evaluation.bright_to_faint`.
     folds
         Number of folds: :func:`fermiclass.evaluation.folds`; 10 if nothing else is given.
-    targets, cells
-        As for :func:`fermiclass.evaluation.open_world`.
     methods
         Names of methods: ``'default'``, the model of ``classify``; a method of the estimator, with or without
         ``'@core'``; or a baseline.
@@ -83,7 +81,7 @@ def evaluate(
         When there are several protocols, or what is for `open_world` only is given without it.
     BenchmarkError
         When a method is unknown, or named twice.
-    CatalogError, ClassError, FeatureError
+    FermiclassError
         As the functions of the protocols.
     """
     if sum(way is not None for way in (open_world, faint, folds)) > 1:
@@ -114,8 +112,7 @@ def evaluate(
 def methods_named(names: Sequence[str], recipe: Recipe, open_world: bool, baselines: bool = False) -> list[Method]:
     """Return the methods with these names, and maybe all baselines. Raises BenchmarkError for unknown names."""
     seed = recipe.settings.random_state or 0
-    methods = []
-    available = available_baselines()
+    methods, available = list[Method](), available_baselines()
     for name in names:
         if names.count(name) > 1:
             raise BenchmarkError(f"the method '{name}' is named more than once: name each method once (--methods)")
@@ -137,7 +134,6 @@ def methods_named(names: Sequence[str], recipe: Recipe, open_world: bool, baseli
             known = ", ".join((DEFAULT, *METHODS, *available))
             raise BenchmarkError(f"the method '{name}' is unknown: choose among {known} (--methods)")
     if baselines:
-        with_errors = [*available, *(f"{name}+unc" for name in available)]
-        all_of_them = open_baselines() if open_world else with_errors
+        all_of_them = open_baselines() if open_world else [*available, *(f"{name}+unc" for name in available)]
         methods += baseline_methods([name for name in all_of_them if name not in names], seed=seed)
     return methods

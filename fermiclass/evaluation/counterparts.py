@@ -43,10 +43,9 @@ class Bin:
 def with_counterparts(
     targets: Targets, candidates: Sequence[Candidates], name: str
 ) -> tuple[Targets, list[Method], Table]:
-    """Return the model of the targets' recipe without tables of counterparts and with them, as two methods.
+    """Return the targets with the covered sources as a population, the model without and with tables, and candidates.
 
-    Both are of one training. The strengths of the tables are learned from all sources without an association. The
-    targets have the sources that a table covers as one more population. Also returns all candidates.
+    Both methods are of one training. What tables say is learned from all sources without an association.
     """
     ((split, _),) = targets.splits
     sources = split.catalog[split.rows]

@@ -22,17 +22,14 @@ _SAME_POSITION_DEG = 1e-4  # a third of an arcsecond, finer than the precision o
 def match_sources(
     earlier: Catalog, later: Catalog, *, radius_deg: float = 0.15
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Find the counterpart of every earlier source in the later release, one to one.
+    """Find the counterpart of every earlier source in the later release, one to one; all sources compete.
 
-    The counterpart of a source is its nearest neighbour within the radius. If several neighbours have the same
-    position, it is the one with the same name. If several sources have the same nearest neighbour, the nearest of them
-    gets it. The remaining sources are matched by name: the later source has the same Source_Name, or names the earlier
-    source in `NAME_COLUMNS`. If several later sources do, the nearest is the counterpart, or none if a position is
-    missing. All sources compete, not only those without a class, because the neighbour of a target may be the
-    counterpart of a known source.
+    It is the nearest neighbour within the radius, at one place that with the same name; of several sources, the nearest
+    gets it. The others are matched by name, in Source_Name or `NAME_COLUMNS`: the nearest, or none of several without a
+    position.
 
     Returns their indices in the later catalogue ``(N,)``, `UNMATCHED` where there is none, and whether they were found
-    by name alone ``(N,)``.
+    by name alone ``(N,)``. Raises ValueError unless the radius is positive.
     """
     if not radius_deg > 0:
         raise ValueError(
@@ -57,7 +54,7 @@ def _nearest(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
     """Return the earlier sources with neighbours within the radius, their nearest neighbour, and its distance, deg."""
     here, there = _positions(earlier), _positions(later)
-    rows, later_rows = _with_position(here), _with_position(there)
+    rows, later_rows = (np.flatnonzero(np.isfinite(each.ra.deg + each.dec.deg)) for each in (here, there))
     if not len(rows) or not len(later_rows):
         return rows[:0], later_rows[:0], np.empty(0)
     first, second, separation, _ = there[later_rows].search_around_sky(here[rows], radius_deg * u.deg)
@@ -93,9 +90,4 @@ def _pairs_by_name(earlier: Catalog, later: Catalog) -> NDArray[np.intp]:
 
 
 def _positions(catalog: Catalog) -> Any:
-    lon, lat = (np.asarray(catalog.table[name], dtype=np.float64) for name in ("RAJ2000", "DEJ2000"))
-    return SkyCoord(lon * u.deg, lat * u.deg)
-
-
-def _with_position(positions: Any) -> NDArray[np.intp]:
-    return np.flatnonzero(np.isfinite(positions.ra.deg) & np.isfinite(positions.dec.deg))
+    return SkyCoord(catalog.column("RAJ2000"), catalog.column("DEJ2000"), unit="deg")

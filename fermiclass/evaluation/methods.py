@@ -28,8 +28,8 @@ _AGN = f"agn={'+'.join(code for code in CLASS_TREE['agn'] if code != 'bcu')}"
 _CLEAR = f"other={'+'.join(code for code, natures in CODE_NATURES.items() if natures == ('other',))}"
 _SPIDERS = [code for code, natures in CODE_NATURES.items() if natures == ("msp", "other") and code not in CHANCE_CODES]
 
-#: What the baselines learn in the open world, by suffix: each class code at face value; without the codes whose sources
-#: may be a pulsar or another source; and with binaries and globular clusters as pulsars, without ``spp``.
+#: What the baselines learn in the open world, by suffix: each class code at face value; without codes that may be a
+#: pulsar or another source; and with binaries and globular clusters as pulsars, without ``spp``.
 OPEN_TRAININGS: Mapping[str, str] = {
     "": f"{_AGN},psr,other",
     ":clear": f"{_AGN},psr,{_CLEAR}",
@@ -58,8 +58,7 @@ class Split:
     recipe: Recipe  #: What is learned, with its classes written out. Methods have settings of their own.
     #: Whether the classes are :data:`fermiclass.catalog.NATURES`, as in the open world, and not the grouping's.
     open_world: bool
-    #: Function of features and classes that returns the features of all N sources.
-    extract: Callable[[str, str], FeatureTable]
+    extract: Callable[[str, str], FeatureTable]  #: Features of all N sources, by features and classes.
 
     @property
     def grouping(self) -> ClassGrouping:
@@ -71,7 +70,7 @@ class Split:
 class Method:
     """A method that can be evaluated."""
 
-    name: str  #: The name, unique among the methods of an evaluation.
+    name: str  #: Unique among the methods of an evaluation.
     #: Function of a split that returns probabilities ``(n, C)``: of the grouping's classes, or in the open world of
     #: :data:`fermiclass.catalog.NATURES`.
     predict: Callable[[Split], FloatArray]
@@ -119,13 +118,11 @@ def is_baseline(name: str) -> bool:
 
 
 def factors_of(sources: Catalog, grouping: ClassGrouping) -> FloatArray | None:
-    """Return the factors with which the default multiplies the probabilities of :data:`NATURES`, ``(n, 5)``.
+    """Return the factors by which the default multiplies the probabilities of :data:`NATURES`, ``(n, 5)``, if known.
 
-    They are those of the selection of AGN, of CLASS2 and of claims, with the default classes of the catalogue as
-    `grouping`. None for a list of which they are not known.
+    They are those of selection, CLASS2 and claims, with the default classes of the catalogue as `grouping`.
     """
-    known = of_release(sources.release.name)
-    if known is None:
+    if (known := of_release(sources.release.name)) is None:
         return None
     names = [name for name in NATURES if name in grouping.names]
     found = known.selection.ratios(sources, grouping, names) * known.second.factors(sources, grouping, names)
@@ -144,21 +141,22 @@ def open_baselines() -> list[str]:
 
 
 def baseline_method(name: str, seed: int = 0) -> Method:
-    """Return a baseline as a method.
+    """Return a baseline as a method: one of ``BASELINES``, and ``+unc`` if uncertainties are features too.
 
-    The name is one of ``BASELINES``. If it goes on with `UNCERTAINTIES_SUFFIX`, the uncertainties are features too. In
-    the open world a baseline learns AGN (without bcu), pulsars and others; and by themselves bll against fsrq, and psr
-    against msp where the catalogue tells them apart. Suffixes of `OPEN_INPUTS` and then of `OPEN_TRAININGS` say from
-    what: ``'forest+gas:spiders'``.
-
-    Raises ValueError when there is no such baseline, or its package is not installed.
+    In the open world a baseline learns AGN (without bcu), pulsars and others; and by themselves bll against fsrq, and
+    psr against msp where the catalogue tells them apart. Suffixes of `OPEN_INPUTS` and then of `OPEN_TRAININGS` say
+    from what: ``'forest+gas:spiders'``. Raises ValueError when there is no such baseline.
     """
     return baseline_methods([name], seed=seed)[0]
 
 
 def baseline_methods(names: Iterable[str] | None = None, *, seed: int = 0) -> list[Method]:
     """Return several baselines as methods, by default all that are installed, without suffixes."""
-    learned = functools.cache(_learned)  # what tells bll from fsrq is the same in all trainings
+
+    @functools.cache  # what tells bll from fsrq is the same in all trainings
+    def learned(baseline: str, uncertainties: bool, *what: Any) -> FloatArray:
+        return _fit_and_predict(BaselineClassifier(baseline, uncertainties=uncertainties, seed=seed), *what)
+
     return [_baseline_method(name, seed, learned) for name in (available_baselines() if names is None else names)]
 
 
@@ -179,17 +177,12 @@ def _baseline_method(name: str, seed: int, learned: Callable[..., FloatArray]) -
             if variant:
                 raise ValueError(f"the baseline '{name}' is for the open world: give '{baseline}'")
             return plain.predict(split)
-        given = (split, baseline, bool(uncertainties), seed, OPEN_INPUTS[inputs])
+        given = (baseline, bool(uncertainties), split, OPEN_INPUTS[inputs])
         of_group, of_type = learned(*given, OPEN_TRAININGS[training]), learned(*given, "bll,fsrq")
         of_kind = learned(*given, "psr,msp") if has_two_kinds(split.catalog.classes) else np.array([[0.5, 0.5]])
         return np.hstack([of_group[:, :1] * of_type, of_group[:, 1:2] * of_kind, of_group[:, 2:]])
 
     return Method(name, predict, is_baseline=True, settings=plain.settings, variant=uncertainties + variant)
-
-
-def _learned(split: Split, baseline: str, uncertainties: bool, seed: int, features: str, classes: str) -> FloatArray:
-    estimator = BaselineClassifier(baseline, uncertainties=uncertainties, seed=seed)
-    return _fit_and_predict(estimator, split, features, classes)
 
 
 def peak_features(catalog: Catalog) -> FloatArray:
@@ -226,10 +219,7 @@ def open_classes(grouping: ClassGrouping) -> FloatArray:
 
 
 def _fit_and_predict(estimator: Any, split: Split, features: str, classes: str) -> FloatArray:
-    """Return probabilities ``(n, C)`` of the classes in their order; 0 for a class without training sources.
-
-    Without `features` they are :func:`peak_features`.
-    """
+    """Return probabilities ``(n, C)`` of the classes in their order; without `features` of :func:`peak_features`."""
     names = ClassGrouping.parse(classes).names
     table = split.extract(features or OPEN_INPUTS[""], classes)
     if not features:

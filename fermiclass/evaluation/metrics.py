@@ -1,8 +1,7 @@
 """Metrics of class probabilities: each is a function of p (n, C) and of the truth (n, C) of n sources.
 
 A row of `truth` is true for each class that the source may have: one where the class is known, several where it is one
-of these, all where nothing is known. A metric is a `Column` of `COLUMNS`: then it is computed, printed and written for
-every method of every evaluation.
+of these, all where nothing is known.
 """
 
 from __future__ import annotations
@@ -36,14 +35,10 @@ _FLOOR = 1e-5
 class Column:
     """A metric."""
 
-    #: Function of p and truth that returns a number; NaN where it is not defined.
-    compute: Callable[[FloatArray, Truth], float]
-    #: Heading of the printed column, and what the number is; a metric without a heading is not printed.
-    heading: str = ""
-    meaning: str = ""
-    #: Whether it is computed below and above 10 degrees of Galactic latitude apart; the mean by numbers counts.
-    by_latitude: bool = False
-    higher_is_better: bool = False
+    compute: Callable[[FloatArray, Truth], float]  #: Function of p and truth; lower is better, NaN is not defined.
+    heading: str = ""  #: Of the printed column; a metric without a heading is not printed.
+    meaning: str = ""  #: What the number is.
+    by_latitude: bool = False  #: Whether it is the mean of those below and above 10 degrees of Galactic latitude.
 
 
 @dataclass(frozen=True)
@@ -56,10 +51,7 @@ class ReliabilityBin:
 
 
 def as_truth(labels: ArrayLike, classes: Sequence[str]) -> Truth:
-    """Return the truth (n, C) of labels (n,), each one of the C classes.
-
-    Raises ValueError when a label is not a class.
-    """
+    """Return the truth (n, C) of labels (n,), each one of the C classes. Raises ValueError for other labels."""
     y = np.asarray(labels)
     truth = y[:, None] == np.asarray(classes)
     strange = sorted({str(label) for label in y[~truth.any(axis=1)].tolist()})
@@ -69,11 +61,7 @@ def as_truth(labels: ArrayLike, classes: Sequence[str]) -> Truth:
 
 
 def checked(probabilities: ArrayLike, labels: ArrayLike, classes: Sequence[str]) -> tuple[FloatArray, Truth]:
-    """Check probabilities (n, C) and labels (n,) against the C classes; return both, with the labels as truth.
-
-    Raises ValueError when shapes differ, there are no sources, a label is not a class, or a row does not hold
-    probabilities.
-    """
+    """Return probabilities (n, C) and labels (n,) as p and truth. Raises ValueError where they are none."""
     p, y = np.asarray(probabilities, dtype=np.float64), np.asarray(labels)
     if p.ndim != 2 or p.shape[1] != len(classes) or y.shape != p.shape[:1]:
         raise ValueError(
@@ -142,11 +130,7 @@ def ece(p: FloatArray, truth: Truth) -> float:
 
 
 def ece_by_chance(p: FloatArray, truth: Truth, *, num_draws: int = 200) -> float:
-    """Return the mean calibration error that perfectly calibrated probabilities have by chance.
-
-    The truth is drawn from p itself. With few sources the accuracy of a bin scatters, so this error is well above 0: it
-    is about 0.03 with 300 sources and ten bins.
-    """
+    """Return the mean `ece` when the truth is drawn from p: about 0.03 with 300 sources and ten bins."""
     rows, top = np.arange(len(p)), p.argmax(axis=1)
     # The classes divide (0, 1). The drawn class is the most probable one if a uniform number falls into its part.
     edges = np.hstack([np.full((len(p), 1), -np.inf), np.cumsum(p, axis=1)[:, :-1], np.full((len(p), 1), np.inf)])
@@ -166,7 +150,7 @@ COLUMNS: Mapping[str, Column] = {
         nll_after_best_priors,
         "best priors",
         "NLL after the class priors by latitude that are best for the truth; it tells how good the spectra are",
-        by_latitude=True,
+        True,
     ),
     "error": Column(error, "error", "fraction of sources whose most probable class is wrong"),
     "brier": Column(brier, "Brier", "mean squared distance of the probabilities from the truth, 0 to 2"),
@@ -190,11 +174,10 @@ def figures(p: FloatArray, truth: Truth, low: NDArray[np.bool_] | None = None) -
 def per_class(
     p: FloatArray, truth: Truth, classes: Sequence[str], *, together: Sequence[str] = ()
 ) -> dict[str, dict[str, Any]]:
-    """Return by class: n, expected number with its error, precision, recall and average precision.
+    """Return by class: n (of this class alone), Σ p ± √Σ p(1 − p), precision, recall and average precision, or None.
 
-    n is the number of sources that are of this class alone. The error of the expected number is √Σ p(1 − p). The
-    average precision counts all sources, those of unknown class as negatives. None stands for an undefined number.
-    Classes that are counted `together` are one class more, named like ``pulsar|other``.
+    The average precision counts all sources, those of unknown class as negatives. Classes that are counted `together`
+    are one class more, named like ``pulsar|other``.
     """
     rows = known(truth)
     top = p.argmax(axis=1)
@@ -219,8 +202,8 @@ def per_class(
 def candidates(p: FloatArray, truth: Truth, classes: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     """Return purity and completeness of each class's candidates by threshold; None for a fraction of no sources.
 
-    A candidate is right if it may be of the class; complete are the candidates among the sources that are of this class
-    alone. The intervals are Wilson's, with the probability `LEVEL` (Brown, Cai & DasGupta 2001).
+    A candidate is right if it may be of the class; completeness is of sources of this class alone. The intervals are
+    Wilson's (Brown, Cai & DasGupta 2001).
     """
     rows = known(truth)
     q, possible = p[rows], truth[rows]
@@ -238,28 +221,18 @@ def candidates(p: FloatArray, truth: Truth, classes: Sequence[str]) -> dict[str,
 
 
 def reliability(p: FloatArray, truth: Truth, num_bins: int = NUM_BINS) -> tuple[ReliabilityBin, ...]:
-    """Return confidence and accuracy of the most probable class, in bins of about equal count.
-
-    The quantiles of the confidence are the edges of the bins. Sources of the same confidence share a bin, so there may
-    be fewer than `num_bins` bins.
-    """
+    """Return confidence and accuracy of the most probable class, in bins of about equal count, `num_bins` at most."""
     confidence, right = p.max(axis=1), _right(p, truth)
     bins = _confidence_bins(confidence, num_bins)
-    return tuple(
-        ReliabilityBin(int(chosen.sum()), float(confidence[chosen].mean()), float(right[chosen].mean()))
-        for chosen in (bins == k for k in range(bins.max() + 1))
-    )
+    n, *sums = (np.bincount(bins, each) for each in (np.ones(len(p)), confidence, right))
+    return tuple(ReliabilityBin(int(k), float(c), float(a)) for k, c, a in zip(n, *(s / n for s in sums), strict=True))
 
 
 def confusion(p: FloatArray, truth: Truth) -> IntArray:
-    """Return numbers of sources by true class (rows) and most probable class (columns), ``(C, C)``.
-
-    Only sources whose truth is one class count.
-    """
-    single = truth.sum(axis=1) == 1
-    counts = np.zeros((p.shape[1], p.shape[1]), dtype=np.intp)
-    np.add.at(counts, (truth[single].argmax(axis=1), p[single].argmax(axis=1)), 1)
-    return counts
+    """Return numbers of sources whose truth is one class, by it and by the most probable class, ``(C, C)``."""
+    single, C = truth.sum(axis=1) == 1, p.shape[1]
+    pairs = C * truth[single].argmax(axis=1) + p[single].argmax(axis=1)
+    return np.bincount(pairs, minlength=C * C).reshape(C, C)
 
 
 def _right(p: FloatArray, truth: Truth) -> NDArray[np.bool_]:
@@ -267,7 +240,7 @@ def _right(p: FloatArray, truth: Truth) -> NDArray[np.bool_]:
 
 
 def _confidence_bins(confidence: FloatArray, num_bins: int) -> IntArray:
-    """Return the bin of each source (n,), counted from 0 without gaps; see `reliability`."""
+    """Return the bin of each source, ``(n,)``, counted from 0 without gaps: equal ones share a bin."""
     inner = np.unique(np.quantile(confidence, np.arange(1, num_bins) / num_bins))
     return np.unique(np.searchsorted(inner, confidence, side="left"), return_inverse=True)[1]
 
@@ -277,7 +250,7 @@ def _fraction(chosen: NDArray[np.bool_]) -> float | None:
 
 
 def _share(name: str, chosen: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the fraction of which these are a sample and the limits of its interval; None without any."""
+    """Return a fraction and the limits of its interval; None without any."""
     if not len(chosen):
         return {name: None, f"{name}_interval": None}
     low, high = binom_conf_interval(chosen.sum(), len(chosen), confidence_level=LEVEL, interval="wilson")

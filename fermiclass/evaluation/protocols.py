@@ -1,8 +1,4 @@
-"""Protocols: each chooses sources to learn from, and sources to score whose class is known some other way.
-
-`open_world` scores the sources without a class by a later release, `bright_to_faint` and `folds` those with a
-class. :func:`fermiclass.evaluation.evaluate` runs methods on what they return.
-"""
+"""Protocols: each chooses sources to learn from, and sources to score whose class is known some other way."""
 
 from __future__ import annotations
 
@@ -25,7 +21,7 @@ from fermiclass.evaluation.metrics import Truth, known
 from fermiclass.features import extract_features, parse_features
 from fermiclass.io import FloatArray
 from fermiclass.labelling.lasting import PARTS, part_of_sky
-from fermiclass.labelling.recipe import EVIDENCE, Checked, Choices, Recipe
+from fermiclass.labelling.recipe import EVIDENCE, Checked, Learning, Recipe
 
 #: The groups that are told apart in the open world, whose classes are :data:`fermiclass.catalog.NATURES`.
 OPEN_GROUPS: Mapping[str, tuple[str, ...]] = {"agn": ("bll", "fsrq"), "pulsar": ("psr", "msp"), "other": ("other",)}
@@ -36,8 +32,7 @@ class Population:
     """Some of the predicted sources, and what is told apart among them."""
 
     mask: NDArray[np.bool_]  #: (N,) which sources.
-    #: The classes of each group. The probabilities of the groups are divided by their sum.
-    groups: Mapping[str, tuple[str, ...]]
+    groups: Mapping[str, tuple[str, ...]]  #: The classes of each group, whose probabilities sum to 1.
     heading: str  #: Its name in printed tables.
     truth: Truth | None = None  #: (N, C) another reading of the truth than that of the targets, if there is one.
 
@@ -47,17 +42,14 @@ class Targets:
     """The N sources that a protocol predicts, and what is known of them."""
 
     catalog: str  #: Name of the catalogue that gives the features.
-    #: Short name, and a sentence.
-    protocol: str
-    description: str
+    protocol: str  #: Short name.
+    description: str  #: A sentence.
     classes: tuple[str, ...]  #: The C classes.
     truth: Truth  #: (N, C): true for each class that a source may have, all where nothing is known.
-    #: (N,) names, status in the catalogue ('' for no association), Signif_Avg, and whether the source is closer than 10
-    #: degrees to the Galactic plane.
-    names: NDArray[np.str_]
-    status: NDArray[np.str_]
-    significance: FloatArray
-    low: NDArray[np.bool_]
+    names: NDArray[np.str_]  #: (N,) Source_Name.
+    status: NDArray[np.str_]  #: (N,) class in the catalogue, '' for no association.
+    significance: FloatArray  #: (N,) Signif_Avg.
+    low: NDArray[np.bool_]  #: (N,) whether the source is closer than 10 degrees to the Galactic plane.
     populations: Mapping[str, Population]  #: What is scored, by name. The first is ``'all'``.
     #: For each training, the sources to learn from and those to predict, with their places among the N.
     splits: Sequence[tuple[Split, NDArray[np.intp]]]
@@ -102,26 +94,22 @@ def open_world(
     targets: str = "unassociated",
     cells: str = "all",
     radius_deg: float = 0.15,
-    **changes: Unpack[Choices],
+    **changes: Unpack[Learning],
 ) -> Targets:
     """Train on the associated sources of a release; score its other sources by any class of a later one.
 
     Every later class but ``unk`` counts for what it can be (:data:`fermiclass.catalog.classes.CODE_NATURES`): a ``bcu``
     is an AGN, and says no more; a binary, a globular cluster or an ``spp`` is a pulsar or another source. The
-    population ``'unambiguous'`` leaves these out, ``'face'`` takes each code at face value, with these four as other
-    sources, and ``'spiders'`` takes binaries and clusters as pulsars and ``spp`` as other. What gets a class is
-    selected: AGN are associated more easily than others, so the numbers found say as much of that as of the sources.
-    The counterpart is found by position alone: a source that the later release moves further may be another one.
-    ``meta`` counts these (``moved``), and those that the later release does not have (``gone``).
+    population ``'unambiguous'`` leaves these out, ``'face'`` takes them as other sources, and ``'spiders'`` takes
+    binaries and clusters as pulsars. The counterpart is found by position alone. ``meta`` counts sources that are
+    found by name, further away (``moved``), and those that the later release does not have (``gone``).
 
     Parameters
     ----------
     earlier, later
         Two releases.
-    recipe
-        What to learn from, and the class priors of the predicted sources; its settings are those of the methods.
-    changes
-        Changes of the recipe, such as ``features="six"``: see the fields of :class:`fermiclass.Recipe`.
+    recipe, changes
+        As for :func:`fermiclass.train`, but methods have settings of their own.
     targets
         ``'unassociated'`` sources, or ``'bcu'`` that the later release calls bll or fsrq.
     cells
@@ -210,12 +198,11 @@ def open_world(
 
 
 def bright_to_faint(
-    catalog: Catalog, fraction: float = 0.5, recipe: Recipe | None = None, **changes: Unpack[Choices]
+    catalog: Catalog, fraction: float = 0.5, recipe: Recipe | None = None, **changes: Unpack[Learning]
 ) -> Targets:
     """Train on the brighter associated sources of a release; score the given fraction of each class that is faintest.
 
-    Labelling goes from bright to faint sources too. For parameters see `open_world`. Raises ClassError or FeatureError
-    as :func:`fermiclass.labelling.training.train`; SelectionError when the fraction is not between 0 and 1.
+    For parameters see `open_world`. Raises SelectionError when the fraction is not between 0 and 1.
     """
     if not 0 < fraction < 1:
         raise SelectionError(f"fraction={fraction} is not valid: give a number between 0 and 1")
@@ -231,14 +218,13 @@ def bright_to_faint(
 
 
 def folds(
-    catalog: Catalog, number: int = 10, recipe: Recipe | None = None, *, seed: int = 0, **changes: Unpack[Choices]
+    catalog: Catalog, number: int = 10, recipe: Recipe | None = None, *, seed: int = 0, **changes: Unpack[Learning]
 ) -> Targets:
     """Score every associated source by a model that was trained without it: stratified K-fold cross-validation.
 
-    Associated sources are brighter than the sources to be labelled, so the scores are better than those to expect of
-    labels. `seed` is that of the folds. For other parameters see `open_world`. Raises ClassError or FeatureError as
-    :func:`fermiclass.labelling.training.train`; also when a class has fewer sources than there are folds; ValueError
-    when there are fewer than two folds.
+    These sources are brighter than those to be labelled, so the scores are better than those to expect of labels.
+    `seed` is that of the folds. For other parameters see `open_world`. Raises ClassError when a class has fewer sources
+    than there are folds, and ValueError when these are fewer than two.
     """
     if number < 2:
         raise ValueError(f"folds={number} is not valid: give at least 2 folds")
@@ -277,10 +263,7 @@ def _held_out(checked: Checked, protocol: str, description: str, parts: Sequence
 def _targets(
     catalog: Catalog, recipe: Recipe, rows: NDArray[np.intp], held_out: Sequence[NDArray[np.intp]] = (), **about: Any
 ) -> Targets:
-    """Return the targets, learned from all sources, or each of the parts that are `held_out` from the others.
-
-    `about` has the fields of the targets that do not follow from the catalogue, the recipe and the rows.
-    """
+    """Return the targets, learned from all sources, or each of the parts that are `held_out` from the others."""
     extract = functools.cache(lambda features, classes: extract_features(catalog, features, classes))
     splits = []
     for places in held_out or [np.arange(len(rows))]:
@@ -308,10 +291,7 @@ def _targets(
 
 
 def _open_truth(code: NDArray[np.str_], status: NDArray[np.str_], two_kinds: bool) -> Truth:
-    """Return which of :data:`NATURES` a source may have by its later class, ``(N, 5)``.
-
-    The type of an AGN counts only where the earlier release knows it to be a blazar.
-    """
+    """Return which natures a source may have by its later class, ``(N, 5)``; the type of an AGN only of a bcu."""
     return natures_of(np.where(np.isin(code, CLASS_TREE["agn"]) & (status != "bcu"), "bcu", code), two_kinds=two_kinds)
 
 

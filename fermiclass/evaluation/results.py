@@ -29,7 +29,7 @@ SIGNIFICANCE_EDGES = (0.0, 5.0, 7.0, 10.0, 20.0, np.inf)  #: Edges of the bins o
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of paired differences, its standard error, and the number of pairs."""
+    """Mean of n paired differences, and its standard error."""
 
     mean: float
     se: float
@@ -126,37 +126,26 @@ class Evaluation:
         found = values.groupby(bins, observed=True).agg(["mean", "sem", "count"])
         return found.rename(columns={"sem": "se", "count": "n"})
 
-    def best_baseline(self, population: str = "all", *, column: str = "nll") -> str | None:
-        """Return the baseline with the best figure, the lowest unless higher is better; None without baselines.
-
-        The choice uses the same sources as the comparison, which favours the baseline.
-        """
+    def best_baseline(self, population: str = "all") -> str | None:
+        """Return the baseline with the lowest NLL on the same sources, which favours it; None without baselines."""
         wanted = [name for name, each in self.results.items() if each.method.is_baseline]
-        if not wanted:
-            return None
-        figures = self.figures.loc[population].loc[wanted, column]
-        return str(figures.idxmax() if metrics.COLUMNS[column].higher_is_better else figures.idxmin())
+        return str(self.figures.loc[population].loc[wanted, "nll"].idxmin()) if wanted else None
 
     def versus_baselines(self, method: str) -> dict[str, dict[str, Any]]:
-        """Compare a method with the best baseline of each population.
-
-        Returns by population ``baseline``, ``ratio`` of the NLL, and mean, standard error and number of the paired
-        differences.
-        """
+        """Return by population the best ``baseline``, the ``ratio`` of the NLL to its, and the paired `difference`."""
         found = {}
-        for population, loss in self.figures["nll"].groupby("population", sort=False):
-            best = self.best_baseline(population)
-            if best is not None:
-                mine, theirs = loss[population, method], loss[population, best]
+        for population in self.figures.index.unique("population"):
+            if (best := self.best_baseline(population)) is not None:
+                mine, theirs = self.figures["nll"].loc[population][[method, best]]
                 about = {"baseline": best, "ratio": mine / theirs if theirs > 0 else None}
                 found[population] = about | asdict(self.difference(method, best, population))
         return found
 
     @cached_property
     def same_factors(self) -> Evaluation | None:
-        """The baselines with the default's factors, own methods as they are, and these without the factors.
+        """The baselines with the default's factors, and own methods with and without: classifiers without priors.
 
-        So the classifiers are compared, and not the class priors and CLASS2. None without factors or baselines.
+        None without factors or baselines.
         """
         factors = self.targets.factors
         if factors is None or self.best_baseline() is None:
@@ -173,8 +162,8 @@ class Evaluation:
     def per_class(self, method: str, population: str = "all") -> dict[str, dict[str, Any]]:
         """Return :func:`fermiclass.evaluation.metrics.per_class` of a population."""
         groups, together = tuple(self.targets.populations[population].groups), self.targets.together
-        p, truth = self._view(population, method, known=False)
-        return metrics.per_class(p, truth, groups, together=together if set(together) < set(groups) else ())
+        together = together if set(together) < set(groups) else ()
+        return metrics.per_class(*self._view(population, method, known=False), groups, together=together)
 
     def candidates(self, method: str, population: str = "all") -> dict[str, list[dict[str, Any]]]:
         """Return :func:`fermiclass.evaluation.metrics.candidates` of a population."""
@@ -249,22 +238,11 @@ def _times(p: FloatArray, factors: FloatArray) -> FloatArray:
 def evaluate(
     targets: Targets, methods: Iterable[Method], *, progress: Callable[[str, int, int], None] | None = None
 ) -> Evaluation:
-    """Run methods on the targets of a protocol.
+    """Run methods with different names on the targets of a protocol.
 
-    Parameters
-    ----------
-    targets
-        What a function of :mod:`fermiclass.evaluation.protocols` returns.
-    methods
-        Methods with different names. In the open world the mean of two or more baselines of the same variant is a
-        baseline too.
-    progress
-        Called with the name of the next method, the number of trainings done, and the number of all trainings.
-
-    Raises
-    ------
-    ValueError
-        When two methods have the same name, or there are none.
+    In the open world the mean of two or more baselines of the same variant is a baseline too. `progress` is called with
+    the name of the next method, the number of trainings done, and that of all. Raises ValueError when two methods have
+    the same name, or there are none.
     """
     chosen = list(methods)
     names = [method.name for method in chosen]

@@ -2,12 +2,9 @@
 
 from fermiclass.features.definitions import (
     DEFAULT_FEATURE_SET,
-    EXTENDED_FEATURES,
     FEATURE_SETS,
     FEATURES,
-    PAPER_FEATURES,
     PAPER_MIN_SIGNIFICANCE,
-    SIX_FEATURES,
     Feature,
     parse_features,
     supported_features,
@@ -17,12 +14,9 @@ from fermiclass.features.table import FeatureTable, extract_features, known_feat
 
 __all__ = [
     "DEFAULT_FEATURE_SET",
-    "EXTENDED_FEATURES",
     "FEATURES",
     "FEATURE_SETS",
-    "PAPER_FEATURES",
     "PAPER_MIN_SIGNIFICANCE",
-    "SIX_FEATURES",
     "Feature",
     "FeatureTable",
     "Imputation",

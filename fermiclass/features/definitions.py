@@ -1,10 +1,4 @@
-"""Definitions of the features: columns, transformation, and error propagation of each; and the names that users give.
-
-`PAPER_FEATURES` are the six features of the main paper, unchanged. `SIX_FEATURES` are the same six in a form that suits
-faint sources too: the logarithm of the flux, and the asinh of the significance of curvature, which is often 0.
-`EXTENDED_FEATURES` add variability, the pulsar-like spectral fit and hardness ratios, `GALACTIC_FEATURES` the latitude,
-and `GAS_FEATURES` gas clumps and H II regions.
-"""
+"""Definitions of the features: columns, transformation and error propagation; and the names that users give."""
 
 from __future__ import annotations
 
@@ -66,14 +60,17 @@ class Feature:
 
         var g = Σ_k (∂g/∂q_k)² σ_k², to first order, with independent errors of the quantities.
 
-        Raises FeatureError if the catalogue lacks a column that the feature needs; with `unknown`, nothing is known
-        then.
+        Raises FeatureError if the catalogue lacks what the feature needs; with `unknown`, nothing is known then.
         """
         missing, nothing = self.missing(catalog), np.full(len(catalog), np.nan)
         if missing and unknown:
             return Reading(nothing, nothing, True, nothing)
         if missing:
-            raise FeatureError(_missing_message(self, missing, catalog))
+            names, supported = ", ".join(f"'{name}'" for name in missing), supported_features(catalog)
+            remedy = f"Choose among those it supports: --features {','.join(other.name for other in supported)}."
+            if not supported:
+                remedy = "It supports none of the defined features: name its numeric columns, or use a 4FGL catalogue."
+            raise FeatureError(f"feature '{self.name}' needs column {names}, but {catalog} does not have it. {remedy}")
         readings = [quantity.read(catalog) for quantity in self.inputs]
         with np.errstate(over="ignore", invalid="ignore"):  # a result that is not finite is unknown
             value, gradient = self.transform.formula(np.stack([reading.value for reading in readings]))
@@ -82,17 +79,6 @@ class Feature:
         # All functions of one quantity rise, but that of GLAT, which has no limits.
         upper = self.transform.formula(readings[0].upper[None])[0] if len(readings) == 1 else nothing
         return Reading(value, np.sqrt(variance), any(reading.measured for reading in readings), upper)
-
-
-def _missing_message(feature: Feature, missing: Iterable[str], catalog: Catalog) -> str:
-    names = ", ".join(f"'{name}'" for name in missing)
-    supported = [other.name for other in supported_features(catalog)]
-    remedy = (
-        f"Choose among those it supports: --features {','.join(supported)}."
-        if supported
-        else "It supports none of the defined features: name its numeric columns instead, or use a 4FGL catalogue."
-    )
-    return f"feature '{feature.name}' needs column {names}, but {catalog} does not have it. {remedy}"
 
 
 def supported_features(catalog: Catalog) -> tuple[Feature, ...]:
@@ -128,7 +114,7 @@ _ASINH_PLEC = _of_column(
 _LN_ENERGY_FLUX = _of_column("ln_Energy_Flux100", LOG, "ln of Energy_Flux100 / (erg cm-2 s-1), 0.1 to 100 GeV", _FLUX)
 _PL_INDEX = _of_column("PL_Index", IDENTITY, "Power law: photon index", "spect.index")
 
-#: The six features of the main paper, in a form that suits faint sources.
+#: The six features of the main paper, in a form that suits faint sources: logarithm of the flux, asinh of a curvature.
 SIX_FEATURES: tuple[Feature, ...] = (_LN_FLUX, _LN_SIGNIF, _LN_PIVOT, _LP_INDEX, _LP_BETA, _ASINH_CURV)
 
 #: The six features of the main paper, as in its data set.
@@ -136,13 +122,8 @@ PAPER_FEATURES: tuple[Feature, ...] = (_FLUX1000, _LN_SIGNIF, _LN_PIVOT, _LP_IND
 
 #: The bands of the hardness ratios: lower edge in MeV and label.
 _BANDS = (
-    (50.0, "50-100 MeV"),
-    (1e2, "100-300 MeV"),
-    (3e2, "0.3-1 GeV"),
-    (1e3, "1-3 GeV"),
-    (3e3, "3-10 GeV"),
-    (1e4, "10-30 GeV"),
-    (3e4, "30 GeV and more"),
+    *((50.0, "50-100 MeV"), (1e2, "100-300 MeV"), (3e2, "0.3-1 GeV"), (1e3, "1-3 GeV")),
+    *((3e3, "3-10 GeV"), (1e4, "10-30 GeV"), (3e4, "30 GeV and more")),
 )
 
 #: Hardness ratios HR_12 ... HR_67 of neighbouring energy bands.
@@ -159,13 +140,8 @@ HARDNESS_FEATURES: tuple[Feature, ...] = tuple(
 
 #: The six features and eleven more.
 EXTENDED_FEATURES: tuple[Feature, ...] = (
-    *SIX_FEATURES,
-    _LN_VARIABILITY,
-    _FRAC_VARIABILITY,
-    _ASINH_PLEC,
-    _LN_ENERGY_FLUX,
-    _PL_INDEX,
-    *HARDNESS_FEATURES,
+    *(*SIX_FEATURES, _LN_VARIABILITY, _FRAC_VARIABILITY),
+    *(_ASINH_PLEC, _LN_ENERGY_FLUX, _PL_INDEX, *HARDNESS_FEATURES),
 )
 
 _ASINH_GLAT = _of_column(
@@ -211,17 +187,14 @@ def parse_features(
 ) -> tuple[Feature, ...]:
     """Return the features that `spec` names, in its order: names separated by commas, or an iterable with features too.
 
-    A name is a set (such as `six` or `gas`), a defined feature, or a numeric column of the catalogue, as it is or
-    with `ln_` before it. A raw column takes its uncertainty from `Unc_<column>` if the catalogue has it. Defined
-    features come first: `ln_LP_SigCurv` is the feature of the main paper.
+    A name is a set (such as `gas`), a defined feature, or a numeric column of the catalogue (without one, of
+    `RAW_COLUMNS`; with `raw`, any), as it is or with `ln_` before it, whose errors are in `Unc_<column>`, if anywhere.
+    Of a set, what a given catalogue does not support is left out with a `CatalogWarning`.
 
-    All columns of a given catalogue are known, and a set has those of its features that the catalogue supports, with a
-    `CatalogWarning` that names the others; otherwise the columns of the 4FGL releases (`RAW_COLUMNS`) are known. With
-    `raw` any other name is a column. Raises FeatureError if a name is unknown or repeated, or nothing is named.
+    Raises FeatureError if a name is unknown or repeated, or nothing is named.
     """
-    items: list[str | Feature] = list(spec.split(",") if isinstance(spec, str) else spec)
     features: list[Feature] = []
-    for item in items:
+    for item in spec.split(",") if isinstance(spec, str) else spec:
         if isinstance(item, Feature):
             features.append(item)
         elif item.strip():
@@ -240,26 +213,21 @@ def parse_features(
 def raw_feature(name: str) -> Feature:
     """Return the feature of a column: the column itself, or its logarithm if `name` starts with `ln_`."""
     column = name.removeprefix("ln_")
-    quantity = Column((column,), optional=f"Unc_{column}")
-    if column != name:
-        return Feature(name, (quantity,), LOG, f"ln of the catalogue's {column}")
-    return Feature(name, (quantity,), IDENTITY, f"The catalogue's {column}")
+    transform, about = (LOG, "ln of the catalogue's") if column != name else (IDENTITY, "The catalogue's")
+    return Feature(name, (Column((column,), optional=f"Unc_{column}"),), transform, f"{about} {column}")
 
 
 def _resolve(name: str, catalog: Catalog | None, raw: bool) -> tuple[Feature, ...]:
     """Return the feature of a name, or the features of a set that a catalogue supports; all if it supports none."""
     if name in FEATURE_SETS:
         members = FEATURE_SETS[name]
-        lacking = {} if catalog is None else {feature.name: feature.missing(catalog) for feature in members}
-        chosen = tuple(feature for feature in members if not lacking.get(feature.name))
-        if chosen and len(chosen) < len(members):
-            columns = dict.fromkeys(column for missing in lacking.values() for column in missing)
-            warnings.warn(
-                f"{catalog} lacks {', '.join(columns)}: the set '{name}' is used without "
-                f"{', '.join(feature for feature, missing in lacking.items() if missing)}",
-                CatalogWarning,
-                stacklevel=4,
-            )
+        lacking = {each.name: each.missing(catalog) for each in members if catalog is not None}
+        without = [feature for feature, missing in lacking.items() if missing]
+        chosen = tuple(feature for feature in members if feature.name not in without)
+        if chosen and without:
+            columns = ", ".join(dict.fromkeys(column for missing in lacking.values() for column in missing))
+            message = f"{catalog} lacks {columns}: the set '{name}' is used without {', '.join(without)}"
+            warnings.warn(message, CatalogWarning, stacklevel=4)
         return chosen or members
     if name in FEATURES:
         return (FEATURES[name],)

@@ -20,14 +20,10 @@ from fermiclass.io import FloatArray
 
 BoolArray = NDArray[np.bool_]
 
-MIN_KNOWN = 20  #: Least number of known uncertainties for a regression.
-
-_MIN_VALUES = 100  #: Least number of values for limits of the values.
-
-_COMMON = 0.1  #: Share of the values that equal the median from which the mean replaces it.
-
-#: ln of the factor below the expected uncertainty from which an uncertainty is absurdly small.
-LN_ABSURD = math.log(10.0)
+_MIN_KNOWN = 20  # least number of known uncertainties for a regression
+_MIN_VALUES = 100  # least number of values for limits of the values
+_COMMON = 0.1  # share of the values that equal the median from which the mean replaces it
+_LN_ABSURD = math.log(10.0)  # ln of the factor below the expected uncertainty from which one is absurdly small
 
 
 @dataclass(frozen=True)
@@ -36,19 +32,15 @@ class FeatureImputation:
 
     name: str
     measured: bool  #: Whether the catalogue of the fit has uncertainties of the feature.
-    #: Replacement of an unusable value, and its variance.
-    median: float
-    variance: float
-    #: a, b and c of ln σ = a + b ln Signif_Avg + c x.
-    intercept: float
-    significance_slope: float
-    value_slope: float
-    #: Limits of ln σ.
-    ln_sigma_min: float
+    median: float  #: Replacement of an unusable value.
+    variance: float  #: Its variance.
+    intercept: float  #: a of ln σ = a + b ln Signif_Avg + c x.
+    significance_slope: float  #: b.
+    value_slope: float  #: c.
+    ln_sigma_min: float  #: Limits of ln σ.
     ln_sigma_max: float
     n_known: int  #: Number of uncertainties in the fit.
-    #: Limits of a usable value.
-    low: float
+    low: float  #: Limits of a usable value.
     high: float
 
     def __post_init__(self) -> None:
@@ -56,25 +48,18 @@ class FeatureImputation:
             raise ValueError(f"{self} is not valid: a variance below 0, or limits in the wrong order")
 
     def judge(self, x: FloatArray, sigma: FloatArray, ln_significance: FloatArray) -> tuple[BoolArray, FloatArray]:
-        """Return which uncertainties of usable values are known, and a + b ln Signif_Avg + c x, not clipped, (N,) each.
-
-        These are the rules 2 and 3 of the policy.
-        """
+        """Return which uncertainties of usable values are known, and a + b ln Signif_Avg + c x, (N,) each."""
         believable = (sigma > 0.0) & (sigma <= LARGEST)
         ln_sigma = np.log(np.where(believable, sigma, 1.0))
         expected = self.intercept + self.significance_slope * ln_significance + self.value_slope * x
         usual = np.minimum(expected, self.ln_sigma_max)
         # If the usual error is a tenth of the population's spread or less, a much smaller error changes nothing.
-        matters = usual > 0.5 * math.log(self.variance) - LN_ABSURD if self.variance > 0.0 else True
-        return believable & ~((ln_sigma <= usual - LN_ABSURD) & matters), expected
+        matters = usual > 0.5 * math.log(self.variance) - _LN_ABSURD if self.variance > 0.0 else True
+        return believable & ~((ln_sigma <= usual - _LN_ABSURD) & matters), expected
 
 
-def fit_feature(name: str, reading: Reading, ln_significance: FloatArray, reach: float) -> FeatureImputation:
-    """Fit the policy for one feature, from its values before imputation and from ln Signif_Avg, (N,), all finite.
-
-    `reach` is the largest distance of a usable value from the median, as a multiple of that of the 1st or 99th
-    percentile. With too few values only `LARGEST` is a limit.
-    """
+def _fit_feature(name: str, reading: Reading, ln_significance: FloatArray, reach: float) -> FeatureImputation:
+    """Fit the policy for one feature; ln Signif_Avg is known, and `reach` as in `Transform`."""
     lowest, highest = -LARGEST, LARGEST
     finite = reading.value[np.isfinite(reading.value)]
     if finite.size >= _MIN_VALUES:
@@ -99,21 +84,20 @@ def fit_feature(name: str, reading: Reading, ln_significance: FloatArray, reach:
     given = usable & (reading.sigma > 0.0) & (reading.sigma <= LARGEST)
     first = _regress(start, reading, ln_significance, given)
     known, _ = first.judge(np.where(usable, reading.value, median), reading.sigma, ln_significance)
-    absurd = given & ~known
-    return _regress(first, reading, ln_significance, given & known) if np.any(absurd) else first
+    return _regress(first, reading, ln_significance, given & known) if np.any(given & ~known) else first
 
 
 def _regress(
     start: FeatureImputation, reading: Reading, ln_significance: FloatArray, known: BoolArray
 ) -> FeatureImputation:
-    """Fit ln σ = a + b ln Signif_Avg + c x to the known rows, within the limits of rule 4 of the policy."""
+    """Fit ln σ = a + b ln Signif_Avg + c x to the known rows by least squares, the same in any order of them."""
     n = int(known.sum())
     if n == 0:
         return start
     t, x, s = np.log(reading.sigma[known]), reading.value[known], ln_significance[known]
     low, middle, high = (float(q) for q in np.percentile(t, [1.0, 50.0, 99.0]))
     a, b, c = middle, 0.0, 0.0
-    if n >= MIN_KNOWN:
+    if n >= _MIN_KNOWN:
         t_mean, x_mean, s_mean = (math.fsum(column.tolist()) / n for column in (t, x, s))
         dt, dx, ds = t - t_mean, x - x_mean, s - s_mean
         products = (dx * dx, ds * ds, dx * ds, dx * dt, ds * dt)
@@ -157,17 +141,13 @@ class Imputation:
         catalog: str,
         reaches: Sequence[float],
     ) -> Imputation:
-        """Fit the policy on all rows of a catalogue. It does not depend on their order.
-
-        `readings` are the D features as `Feature.measure` returns them, (N,) each, and `significance` is Signif_Avg,
-        (N,), NaN where unknown. `reaches` are those of each feature's values, as `Transform.reach`.
-        """
+        """Fit the policy on all rows of a catalogue, in any order, with readings and reaches of D features."""
         ln_significance = _ln(significance)
         usable = ln_significance[np.isfinite(ln_significance)]
         median = float(np.median(usable)) if usable.size else 0.0
         filled = np.where(np.isfinite(ln_significance), ln_significance, median)
         every = zip(names, readings, reaches, strict=True)
-        return cls(catalog, median, tuple(fit_feature(name, reading, filled, reach) for name, reading, reach in every))
+        return cls(catalog, median, tuple(_fit_feature(name, each, filled, reach) for name, each, reach in every))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,18 +1,7 @@
 """Quantities from which features are computed, read from a catalogue with their errors, and their transformations.
 
-`Column` is one scalar column with its column `Unc_...`. `Band` is the spectral energy distribution in one energy band.
-`GasBit` and `HIIRegions` tell gas at the place. All return the value and the standard deviation of each source, (N,)
-float64. The standard deviation is 0 if the catalogue has no uncertainties of this quantity, and NaN where a single one
-is missing.
-
-A transformation g maps K quantities q_1 ... q_K of a source to one number. With independent errors σ_k on the
-quantities, first-order error propagation gives the feature's variance
-
-    var g(q) = Σ_k (∂g/∂q_k)² σ_k²
-
-so a formula takes the quantities ``(K, N)`` and returns g ``(N,)`` and its gradient ``(K, N)``. Quantities outside the
-domain of a transformation, such as a flux of zero for the logarithm, give NaN. `fermiclass.features.imputation` treats
-NaN.
+A transformation takes K quantities ``(K, N)`` and returns g ``(N,)`` and its gradient ``(K, N)``, NaN outside its
+domain, such as for the logarithm of a flux of zero.
 """
 
 from __future__ import annotations
@@ -32,8 +21,7 @@ from fermiclass.catalog.releases import BAND_EDGES
 from fermiclass.errors import FeatureError
 from fermiclass.io import FloatArray
 
-#: What the name of a column of upper limits ends with, behind that of the quantity.
-LIMIT = "_UL"
+LIMIT = "_UL"  #: What the name of a column of upper limits ends with, behind that of the quantity.
 
 
 class Reading(NamedTuple):
@@ -80,18 +68,10 @@ class Column:
 class Band:
     """The energy flux νFν in the band of `Flux_Band` that starts at `low` MeV, with its error.
 
-    The photon flux F between E₁ and E₂ becomes νFν by the formula that is exact for a photon index of 2,
-
-        νFν = F · E₁E₂/(E₂ − E₁)
-
-    This makes bands of different width comparable. The band from 30 GeV ends at 300 GeV in DR1 and DR2, and at 100 GeV
-    from DR3 on; all lower bands have the same edges in all releases of 4FGL. In 3FGL, the band from 10 GeV ends at
-    100 GeV, and the bands from 50 MeV and from 30 GeV are absent. (The sum with DR3's band above 100 GeV would be a
-    sum of two upper limits for most sources, and would differ more between releases.)
-
-    The error is the mean of the lower and the upper error. Without a lower error, the catalogue gives an upper limit
-    F + 2·Unc at 95 % (TS < 1). The flux is then uniform between 0 and the limit: its value is half the limit, and its
-    standard deviation is the limit over √12.
+    ``νFν = F E₁E₂/(E₂ − E₁)`` of the photon flux F between E₁ and E₂ is exact for a photon index of 2, and makes bands
+    of different width comparable. The upper edges of the bands from 10 and from 30 GeV differ between releases. The
+    error is the mean of the lower and the upper one. Without a lower error, the catalogue gives an upper limit
+    F + 2·Unc at 95 % (TS < 1): the flux is then uniform from 0 to the limit.
     """
 
     low: float  #: Lower edge of the band in MeV, one of the `BAND_EDGES`.
@@ -99,7 +79,7 @@ class Band:
     columns: ClassVar[tuple[str, ...]] = ("Flux_Band", "Unc_Flux_Band")
 
     def missing(self, catalog: Catalog) -> list[str]:
-        """Return the columns that `catalog` lacks, or the band that its columns do not have."""
+        """Return the columns or the band that `catalog` lacks."""
         columns = [name for name in self.columns if name not in catalog.table.colnames]
         bands = () if columns else catalog.table["Flux_Band"].shape[1:]
         edges = BAND_EDGES.get(bands[0], ()) if bands else ()
@@ -110,7 +90,7 @@ class Band:
         flux, error = catalog.column("Flux_Band"), catalog.column("Unc_Flux_Band")
         n_bands = flux.shape[1] if flux.ndim == 2 else 0
         if n_bands not in BAND_EDGES or error.size != 2 * flux.size:
-            known = " or ".join(str(n) for n in BAND_EDGES)
+            known = " or ".join(map(str, BAND_EDGES))
             raise FeatureError(
                 f"Flux_Band and Unc_Flux_Band of {catalog} have shapes {flux.shape} and {error.shape}, "
                 f"expected {known} bands with two errors each. Use features without hardness ratios, such as "
@@ -119,18 +99,13 @@ class Band:
         edges = BAND_EDGES[n_bands]
         b = edges.index(self.low)
         value = np.ascontiguousarray(flux[:, b])
-        lower, upper = (np.ascontiguousarray(side) for side in error.reshape(len(flux), n_bands, 2)[:, b].T)
-        # Lower errors are negative numbers in the catalogue.
+        lower, upper = np.ascontiguousarray(error.reshape(len(flux), n_bands, 2)[:, b].T)  # lower ones are negative
         sigma = np.where(np.isfinite(upper) & (upper > 0.0), 0.5 * (np.abs(lower) + upper), np.nan)
         is_limit = np.isnan(lower) & np.isfinite(upper) & (upper > 0.0)
         limit = np.maximum(value, 0.0) + 2.0 * upper
         weight = edges[b] * edges[b + 1] / (edges[b + 1] - edges[b])
-        return Reading(
-            weight * np.where(is_limit, 0.5 * limit, value),
-            weight * np.where(is_limit, limit / np.sqrt(12.0), sigma),
-            True,
-            np.full(len(flux), np.nan),
-        )
+        value, sigma = np.where(is_limit, 0.5 * limit, value), np.where(is_limit, limit / np.sqrt(12.0), sigma)
+        return Reading(weight * value, weight * sigma, True, np.full(len(flux), np.nan))
 
 
 def _exact(value: FloatArray) -> Reading:
@@ -156,10 +131,9 @@ class GasBit:
 
 @dataclass(frozen=True)
 class HIIRegions:
-    """Distance from the centre of the nearest large H II region in units of its radius, the least of all regions.
+    """Distance from the centre of the nearest large H II region in units of its radius, within `LIMITS`.
 
-    The regions are those of 5' and more that are known (Anderson et al. 2014, ApJS 212, 1, version 2.2);
-    ``catalogs/make_hii_regions.py`` makes their table. The distance is cut off at `LIMITS`.
+    The regions are those of 5' and more that are known (Anderson et al. 2014, ApJS 212, 1, version 2.2).
     """
 
     LIMITS: ClassVar = (0.3, 30.0)
@@ -193,8 +167,8 @@ def _directions(lon: FloatArray, lat: FloatArray) -> FloatArray:
     return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
 
 
-#: The flux density of Vela is 8600 times as far from the median as the 99th percentile. Logarithms of possible values
-#: stay within 3 times the distance of the percentile. A value within limits of its own is never too far, however rare.
+#: Largest distances from the median, in those of the 1st or 99th percentile: the flux density of Vela has 8600, and
+#: logarithms of possible values 3. A value within limits of its own is never too far, however rare.
 REACH, REACH_OF_LOGARITHM, ANY = 1e5, 10.0, math.inf
 
 ValueAndGradient = tuple[FloatArray, FloatArray]
@@ -204,8 +178,7 @@ class Transform(NamedTuple):
     """A transformation of quantities ``q`` (K, N): one for all but the hardness ratio, which has two."""
 
     formula: Callable[[FloatArray], ValueAndGradient]  #: g(q), (N,), NaN outside the domain; and ∂g/∂q, (K, N).
-    #: Largest distance of a value from the median, as a multiple of that of the 1st or 99th percentile.
-    reach: float = REACH_OF_LOGARITHM
+    reach: float = REACH_OF_LOGARITHM  #: Largest distance of a value from the median, in that of a percentile.
 
 
 def _identity(q: FloatArray) -> ValueAndGradient:
@@ -243,7 +216,7 @@ LOG_OF_FEW = Transform(_log, ANY)  #: g(q) = ln q of such a quantity.
 LOG = Transform(_log)  #: g(q) = ln q; dg/dq = 1/q. The variance of ln q is the squared relative error (σ/q)².
 ASINH = Transform(_asinh)  #: g(q) = asinh q: q near 0 and ln 2q for large q; dg/dq = 1/√(1 + q²).
 #: g(q) = ln r(q), where r rounds to 0.01 and replaces 0 by 0.1, as the main paper does with LP_SigCurv. The gradient is
-#: that of ln q at the rounded quantity. It ignores the steps of the rounding.
+#: that of ln q at r(q).
 ROUNDED_LOG = Transform(_log_of_rounded)
 #: g(a, b) = (b − a)/(b + a), for two fluxes a (softer) and b (harder), in −1 ... 1; ∂g/∂a = −2b/(a + b)² and
 #: ∂g/∂b = 2a/(a + b)².

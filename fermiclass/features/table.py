@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from astropy.table import Column, Table
@@ -16,12 +16,7 @@ from fermiclass.features.definitions import DEFAULT_FEATURE_SET, Feature, parse_
 from fermiclass.features.imputation import BoolArray, Imputation
 from fermiclass.io import FloatArray
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-#: Bits of `FeatureTable.flags`.
-FLAG_UNCERTAINTY = 1
-FLAG_VALUE = 2
+FLAG_UNCERTAINTY, FLAG_VALUE = 1, 2  #: Bits of `FeatureTable.flags`.
 
 _OF_ROWS = ("X", "X_var", "y", "weight", "names", "rows", "imputed_uncertainty", "imputed_value", "upper")
 
@@ -35,21 +30,19 @@ class FeatureTable:
     y: NDArray[np.str_]  #: (N,) the source's group in the chosen grouping of classes, '' if it has none.
     weight: FloatArray  #: (N,) weight of `y` in training, 1 but for guesses and labels of one's own.
     names: NDArray[np.str_]  #: (N,) Source_Name.
-    #: (N,) the sources' rows in the catalogue: ``catalog[table.rows]`` are the sources of the table.
-    rows: NDArray[np.intp]
+    rows: NDArray[np.intp]  #: (N,) the sources' rows in the catalogue.
     features: tuple[Feature, ...]  #: The D features.
     imputed_uncertainty: BoolArray  #: (N, D) mask of the uncertainties that were imputed.
     imputed_value: BoolArray  #: (N, D) mask of the values that were imputed.
     upper: FloatArray  #: (N, D) upper limits of imputed values, infinite where there is none.
-    #: The policy of the imputation. Give it to `extract_features` to treat another catalogue the same way.
-    imputation: Imputation
+    imputation: Imputation  #: The policy, with which `extract_features` treats another catalogue the same way.
     meta: Mapping[str, Any] = field(default_factory=dict)  #: Provenance: catalog, sha256, release, classes, features.
 
     @property
     def flags(self) -> NDArray[np.int32]:
         """(N,) bits: 1 an uncertainty was imputed, 2 a feature was imputed."""
-        bits = FLAG_UNCERTAINTY * self.imputed_uncertainty.any(axis=1) + FLAG_VALUE * self.imputed_value.any(axis=1)
-        return np.asarray(bits, dtype=np.int32)
+        uncertainty, value = self.imputed_uncertainty.any(axis=1), self.imputed_value.any(axis=1)
+        return np.asarray(FLAG_UNCERTAINTY * uncertainty + FLAG_VALUE * value, dtype=np.int32)
 
     @property
     def labelled(self) -> BoolArray:
@@ -61,8 +54,7 @@ class FeatureTable:
 
     def __getitem__(self, rows: Any) -> FeatureTable:
         """Return the table of some rows, given as a mask, indices, a slice or one number."""
-        index = np.arange(len(self))[rows]
-        chosen = np.atleast_1d(index)
+        chosen = np.atleast_1d(np.arange(len(self))[rows])
         return replace(self, **{name: getattr(self, name)[chosen] for name in _OF_ROWS})
 
     def to_table(self) -> Table:
@@ -79,30 +71,22 @@ class FeatureTable:
         for j, feature in enumerate(self.features):
             add(feature.name, self.X[:, j], feature.description, feature.unit, feature.ucd)
             # A word of statistics must come first in a UCD, so there can be only one.
-            of_what = "" if feature.ucd.startswith("stat.") else feature.ucd
-            error_ucd = f"stat.error;{of_what}" if of_what else "stat.error"
+            error_ucd = f"stat.error;{feature.ucd}" if feature.ucd and feature.ucd[:5] != "stat." else "stat.error"
             error = f"Standard deviation of {feature.name}, 0 if the catalogue gives none"
             add(f"Unc_{feature.name}", sigma[:, j], error, feature.unit, error_ucd)
         bits = f"Bits: {FLAG_UNCERTAINTY} an uncertainty was imputed, {FLAG_VALUE} a feature was imputed"
         add("FEATURE_FLAGS", self.flags, bits, ucd="meta.code.qual")
         return table
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the columns of `to_table` as a pandas data frame."""
-        return self.to_table().to_pandas()
-
 
 def known_features(spec: str | Iterable[str | Feature], training: Catalog, targets: Catalog) -> tuple[str, list[str]]:
     """Return the features of `spec` that any of the targets has, separated by commas, and those that none has.
 
-    Raises FeatureError if a feature is unknown in both catalogues, the training catalogue lacks it, or the targets have
-    none.
+    Raises FeatureError if the training catalogue lacks a feature, or the targets have none.
     """
-    chosen = parse_features(spec, training)
-    readings = {feature.name: feature.measure(targets, unknown=True) for feature in chosen}
-    known = {name: np.isfinite(each.value) | np.isfinite(each.upper) for name, each in readings.items()}
-    left_out = [name for name, mask in known.items() if not np.any(mask)]
-    names = [feature.name for feature in chosen if feature.name not in left_out]
+    readings = {each.name: each.measure(targets, unknown=True) for each in parse_features(spec, training)}
+    left_out = [name for name, each in readings.items() if not np.isfinite([each.value, each.upper]).any()]
+    names = [name for name in readings if name not in left_out]
     if not names:
         raise FeatureError(
             f"{targets} has none of the features {', '.join(left_out)}. Name its columns (--columns), or "
@@ -120,9 +104,7 @@ def extract_features(
     min_significance: float | None = None,
     unknown: bool = False,
 ) -> FeatureTable:
-    """Turn a catalogue into features with variances.
-
-    Every source of the catalogue has a row, in the catalogue's order. Missing values are imputed and flagged.
+    """Turn a catalogue into features with variances, a row for every source. Missing values are imputed and flagged.
 
     Parameters
     ----------
@@ -135,15 +117,14 @@ def extract_features(
     imputation
         A fitted policy, such as that of the training catalogue. By default it is fitted on all rows of `catalog`.
     min_significance
-        Keep only sources with Signif_Avg above this value. This is for training sources; do not use it for sources to
-        be labelled. The imputation does not depend on it, because it is fitted before.
+        Keep only sources with Signif_Avg above this value, after the imputation. This is for training sources.
     unknown
         If True, a feature whose columns the catalogue lacks is not known for any source, instead of an error.
 
     Returns
     -------
     FeatureTable
-        N sources, D features.
+        Of N sources, with D features.
 
     Raises
     ------

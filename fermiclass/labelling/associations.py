@@ -1,13 +1,8 @@
 """What the associations of a catalogue say of its sources without one: which AGN get associated, and what CLASS2 says.
 
-A classifier learns from associated sources, and labels sources without an association. Whether an AGN is associated
-depends on its place and brightness: counterpart catalogues are incomplete in the Galactic plane, and faint sources have
-large error ellipses. AGN are therefore rarer among the associated sources in the plane than among all sources, and more
-frequent among the faint unassociated sources than among the associated ones. Pulsars and other sources are found by
-other means, for which no such rule is known; their odds against each other stay as trained.
-
-The catalogue gives some unassociated sources a counterpart that is too improbable for ASSOC1. Its class, CLASS2, is
-evidence beside the spectrum: later lists confirm a large part of these counterparts.
+Whether an AGN is associated depends on its place and brightness: counterpart catalogues are incomplete in the Galactic
+plane, and faint sources have large error ellipses. For pulsars and other sources no such rule is known; their odds
+against each other stay as trained. CLASS2 is the class of a counterpart that is too improbable for ASSOC1.
 """
 
 from __future__ import annotations
@@ -30,39 +25,26 @@ from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.io import FloatArray
 from fermiclass.labelling.claims import Claims
 
-#: Odds of fsrq against bll among AGN without a type, relative to AGN with a type. Broad lines give an fsrq its type
-#: early, so few are left: models of DR1 to DR4 expect 74 fsrq among the bcu that FL16Y types in one half of the sky;
-#: FL16Y has 35.
+#: Odds of fsrq against bll among AGN without a type, relative to AGN with a type: broad lines give an fsrq its type
+#: early. Models of DR1 to DR4 expect 74 fsrq among the bcu that FL16Y types in one half of the sky; FL16Y has 35.
 UNTYPED_FSRQ = 0.5
 
-#: Odds of a pulsar or another source among bcu, relative to the trained odds. A bcu has a counterpart that looks like a
-#: blazar, which the features do not contain: FL16Y classifies 731 bcu of DR4 in one half of the sky, and 2 are not AGN.
-#: The number is larger than this fraction, because lists keep the associations of earlier ones.
+#: Odds of a pulsar or another source among bcu, relative to the trained odds. FL16Y classifies 731 bcu of DR4 in one
+#: half of the sky, and 2 are not AGN; it is more than that, because lists keep the associations of earlier ones.
 BCU_NOT_AGN = 0.02
 
-_LEAST = 20  # number of sources of each kind that a regression needs
-
-_SURE = 1e-12  # no probability is nearer to 0 or 1
-
-#: Bounds of S₀, and the factor within which a value is at a bound.
-_REFERENCES, _INSIDE = (1.0, 1e3), 1.01
-
-#: Factor within which S₀ may be right: later lists allow it, and the fit of S₀ cannot tell.
-REFERENCE_RANGE = 1.5
-
-_AGN = CLASS_TREE["agn"]
-
-_SECOND = "CLASS2"
+REFERENCE_RANGE = 1.5  #: Factor within which S₀ may be right: later lists allow it, and its fit cannot tell.
 
 #: How much more often a source of a kind has a second association of this kind than other sources have one by chance.
 #: Of the sources that 4FGL leaves unassociated and FL16Y classifies in the even cells of the sky, 24 % of the AGN and
-#: 4 % of the others have CLASS2 of an AGN; those of other kinds are too few to say anything else
-#: (docs/development/open-world/second_associations.py). Ratios of 3 and 10 change the loss by less than 0.01
-#: (docs/development/open-world/constants.py).
+#: 4 % of the others have CLASS2 of an AGN (docs/development/open-world/second_associations.py).
 RATIO = 6.0
 
-#: Largest rate by chance. A source of any kind then still has no CLASS2 with a probability of 0.6 or more.
-_MOST_BY_CHANCE = 0.05
+_LEAST = 20  # number of sources of each kind that a regression needs
+_SURE = 1e-12  # no probability is nearer to 0 or 1
+_REFERENCES, _INSIDE = (1.0, 1e3), 1.01  # bounds of S₀, and the factor within which a value is at a bound
+_AGN, _SECOND = CLASS_TREE["agn"], "CLASS2"
+_MOST_BY_CHANCE = 0.05  # largest rate: then no source has CLASS2 with a probability of more than 0.4
 
 
 @dataclass(frozen=True)
@@ -70,20 +52,16 @@ class SelectionPrior:
     """Odds of an AGN among unassociated sources, relative to the odds among the training sources.
 
     ``r(S, b) = τ(b) (S / S₀)^slope`` with the significance S = Signif_Avg, and ``τ(b) = [1 + exp(α + β asinh(|b|/3°))]
-    / τ₀``. A logistic regression of *unassociated* against *associated AGN* on ln S, at 10 degrees and more from the
-    Galactic plane, gives the slope. The weight of an unassociated source is its probability to be an AGN. A logistic
-    regression of *AGN without a type* (bcu) against *AGN with a type* on asinh(|b|/3°) gives α and β: the classifier
-    learns from AGN with a type, which become rarer towards the plane. τ₀ is the mean over AGN with a type. S₀ is the
-    significance at which an AGN's odds stay as trained. How it is found is a rule of thumb (:func:`_reference`): later
-    lists support the value within a factor of :data:`REFERENCE_RANGE`, and no derivation does. Everything is estimated
-    from the training catalogue, with the default features: :func:`of_release`. Other features have another constant,
-    and maybe fewer factors: :meth:`expecting`.
+    / τ₀``. A logistic regression of *unassociated* (weighted by their probability to be an AGN) against *associated
+    AGN* on ln S, at 10 degrees and more from the Galactic plane, gives the slope; one of *AGN without a type* (bcu)
+    against *AGN with a type* on asinh(|b|/3°) gives α and β: the classifier learns from AGN with a type, which become
+    rarer towards the plane. τ₀ is the mean over these. S₀ is the significance at which an AGN's odds stay as trained,
+    found by a rule of thumb (:func:`_reference`) that later lists support within :data:`REFERENCE_RANGE`.
     """
 
     slope: float = 0.0  #: Exponent of the significance, at most 0.
-    #: Coefficients α and β.
-    intercept: float = -np.inf
-    gradient: float = 0.0
+    intercept: float = -np.inf  #: Coefficient α.
+    gradient: float = 0.0  #: Coefficient β.
     norm: float = 1.0  #: Mean τ₀.
     reference: float = 1.0  #: Significance S₀.
 
@@ -93,11 +71,10 @@ class SelectionPrior:
 
     @classmethod
     def fit(cls, catalog: Catalog, p_agn: FloatArray, trained_odds: float) -> SelectionPrior:
-        """Estimate the prior from a catalogue. With too few sources, or without GLAT, the prior has no effect.
+        """Estimate the prior from a training catalogue; with too few sources, or without GLAT, it has no effect.
 
-        `catalog`: the training catalogue, N sources.
-        `p_agn`: probability, as trained, that each source is an AGN, ``(N,)``. Only unassociated sources count.
-        `trained_odds`: odds of an AGN among the training sources.
+        `p_agn` is the probability, as trained, that each source is an AGN, ``(N,)``, `trained_odds` are the odds of an
+        AGN among the training sources.
         """
         ln_s, near, known = _coordinates(catalog)
         is_agn = np.isin(catalog.classes, _AGN) & known
@@ -128,7 +105,7 @@ class SelectionPrior:
         return replace(found, reference=reference)
 
     def odds(self, sources: Catalog) -> FloatArray:
-        """Return r for unassociated sources, ``(n,)``; 1 for all others, and if S or b, where it counts, is unknown."""
+        """Return r for unassociated sources, ``(n,)``; 1 for all others, and if S or b is unknown."""
         ln_s, near, _ = _coordinates(sources)
         latitude = 1.0 + np.exp(self.intercept + (self.gradient * near if self.gradient else 0.0))
         significance = np.exp(self.slope * (ln_s - np.log(self.reference))) if self.slope else 1.0
@@ -140,9 +117,8 @@ class SelectionPrior:
     ) -> SelectionPrior:
         """Return the prior of a model with other features, of these columns of the catalogue.
 
-        A model without GLAT does not know that AGN are rare in the plane, and one without Signif_Avg not how common
-        bright ones are: it has no factor of them. A constant, in τ₀, makes a fraction of n unassociated sources AGN on
-        average: ``mean[r p / (r p + 1 − p)] = fraction``. `p_agn` has the probabilities p as trained, ``(n,)``.
+        Without GLAT or Signif_Avg it has no factor of them. A constant, in τ₀, makes a fraction of n unassociated
+        sources AGN, which have the probabilities p as trained: ``mean[r p / (r p + 1 − p)] = fraction``.
         """
         if self == SelectionPrior() or not len(sources):  # no correction is known, or none is needed
             return self
@@ -158,10 +134,8 @@ class SelectionPrior:
     def ratios(self, sources: Catalog, grouping: ClassGrouping, classes: Sequence[str]) -> FloatArray:
         """Return the factors of the probabilities, ``(n, C)``.
 
-        For unassociated sources, the factor of AGN classes (:meth:`ClassGrouping.of_agn`) is r. For bcu, the factor of
-        fsrq without bll is :data:`UNTYPED_FSRQ`, and the factor of classes that are not of AGN :data:`BCU_NOT_AGN`. All
-        other factors are 1. They do not depend on what the other classes are: labels of fewer classes are those of the
-        default classes, restricted to them.
+        For unassociated sources, that of AGN classes is r; for bcu, that of fsrq without bll is :data:`UNTYPED_FSRQ`,
+        and that of classes that are not of AGN :data:`BCU_NOT_AGN`. All others are 1, whatever the other classes are.
         """
         of_agn = grouping.of_agn(classes)
         of_fsrq = [{"bll", "fsrq"} & set(grouping.members[name]) == {"fsrq"} for name in classes]
@@ -185,11 +159,9 @@ def _coordinates(catalog: Catalog) -> tuple[FloatArray, FloatArray, NDArray[np.b
 def _reference(r: FloatArray, slope: float, p: FloatArray, odds: float | FloatArray) -> float:
     """Return S₀ that maximises ``Π (a p + 1 − p) / (a odds + 1)`` with ``a = r S₀^−slope``.
 
-    The sources have the odds r at S₀ = 1, and are AGN with p as trained. If they were a mixture of AGN and others that
-    look like the training sources, each factor would be a likelihood with the odds of an AGN among the training sources
-    *at its significance and latitude*, which p contains. With the odds among all training sources, as they are given
-    here, S₀ comes out twice as large. But the sources are no such mixture: S₀ of the likelihood makes a third fewer of
-    DR4's unassociated sources AGN, and labels worse on FL16Y (docs/development/open-world/selection.py).
+    The sources have the odds r at S₀ = 1, and are AGN with p as trained. With the odds at their significance and
+    latitude each factor would be a likelihood; with those of all training sources S₀ comes out twice as large, and
+    labels are better on FL16Y (docs/development/open-world/selection.py).
     """
     from scipy.optimize import minimize_scalar  # a quarter of a second, which no other command needs
 
@@ -217,12 +189,11 @@ def _regression(
 
 @dataclass(frozen=True)
 class SecondAssociations:
-    """Likelihood of CLASS2 for each kind of source.
+    """Likelihood of CLASS2 for each kind k of source, a top class of :data:`fermiclass.catalog.CLASS_TREE`.
 
-    A kind k is a top class of :data:`fermiclass.catalog.CLASS_TREE`. A source of kind k has CLASS2 of this kind with
-    probability ρ b_k, and a source of another kind with b_k, by chance; ρ is :data:`RATIO`. If a fraction f_k of the
-    unassociated sources of a catalogue has CLASS2 of the kind, and a fraction m_k of them is of the kind by the model,
-    then ``b_k = f_k / [1 + (ρ − 1) m_k]``. A source without CLASS2 has 1 less the sum of these.
+    A source of the kind has CLASS2 of it with probability ρ b_k, and another one with b_k, by chance; ρ is
+    :data:`RATIO`. If fractions f_k of the unassociated sources have such a CLASS2, and m_k are of the kind by the
+    model, then ``b_k = f_k / [1 + (ρ − 1) m_k]``.
     """
 
     chance: Mapping[str, float] = field(default_factory=dict)  #: b_k by kind; {} for no effect.
@@ -233,11 +204,7 @@ class SecondAssociations:
 
     @classmethod
     def fit(cls, catalog: Catalog, fractions: Mapping[str, float]) -> SecondAssociations:
-        """Estimate b from a catalogue and the expected fractions m of its unassociated sources by kind.
-
-        It has no effect where the catalogue has no column CLASS2, or no unassociated source. b is at most
-        :data:`_MOST_BY_CHANCE`: in a catalogue of few sources, all may have CLASS2.
-        """
+        """Estimate b from a catalogue and the expected fractions m of its unassociated sources by kind."""
         kind = kinds_of(catalog[catalog.classes == ""])
         if not len(kind) or not np.any(kind):
             return cls()
@@ -248,19 +215,15 @@ class SecondAssociations:
         return bool(self.chance)
 
     def factors(self, sources: Catalog, grouping: ClassGrouping, classes: Sequence[str]) -> FloatArray:
-        """Return the likelihood of each class up to a factor of the source, ``(n, C)``; 1 without evidence.
-
-        Only unassociated sources have evidence. A class that is not of one kind counts as another kind.
-        """
+        """Return the likelihood of each class up to a factor of the source, ``(n, C)``; 1 without evidence."""
         factors = np.ones((len(sources), len(classes)))
         if not self.chance or _SECOND not in sources.table.colnames:
             return factors
-        of_kind = {name: grouping.within(name, classes) for name in self.chance}
+        of_kind = {name: np.where(grouping.within(name, classes), RATIO, 1.0) for name in self.chance}
         kind, bare = kinds_of(sources), sources.classes == ""
-        for name in self.chance:
-            factors[bare & (kind == name)] = np.where(of_kind[name], RATIO, 1.0)
-        said = [b * np.where(of_kind[name], RATIO, 1.0) for name, b in self.chance.items()]
-        none = 1.0 - np.sum(said, axis=0)
+        for name, ratio in of_kind.items():
+            factors[bare & (kind == name)] = ratio
+        none = 1.0 - np.sum([b * of_kind[name] for name, b in self.chance.items()], axis=0)
         factors[bare & (kind == "")] = none / none.max()
         return factors
 
@@ -287,14 +250,9 @@ class Associations(NamedTuple):
 
 @functools.cache
 def of_release(name: str) -> Associations | None:
-    """Return what the associations of a release say; None for other catalogues.
-
-    This is a property of the catalogue. Few features, which hardly tell AGN from others, would give another selection,
-    or none. ``catalogs/make_selection.py`` makes the numbers.
-    """
+    """Return what the associations of a release say; None for other catalogues."""
     content = json.loads(files("fermiclass.labelling").joinpath("selection.json").read_text(encoding="utf-8"))
-    if name not in content:
+    if (kept := content.get(name)) is None:
         return None
-    kept = content[name]
     said = SelectionPrior(**kept["selection"]), SecondAssociations(kept["second"]), Claims(kept["claims"])
     return Associations(*said, kept["fractions"])

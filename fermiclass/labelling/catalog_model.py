@@ -29,13 +29,7 @@ from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 from fermiclass.labelling.associations import Associations, SecondAssociations, SelectionPrior, of_release
 from fermiclass.labelling.claims import Claims, add_claims
 from fermiclass.labelling.class_priors import DEFAULT_WAY, NUMBERS_KEY, GroupPriors, check_class_priors, given_ratios
-from fermiclass.labelling.counterparts import (
-    add_counterparts,
-    kinds_of_classes,
-    of_those,
-    one_or_several,
-    weigh,
-)
+from fermiclass.labelling.counterparts import add_counterparts, kinds_of_classes, of_those, one_or_several, weigh
 from fermiclass.labelling.exposure import exposure_ratio, in_other_exposure
 from fermiclass.labelling.labels import FLAG_IN_DOUBT, LABELLED, META_KEYS, TRAINED_ON, label_table
 from fermiclass.labelling.recipe import EVIDENCE, Recipe, targets_of, without_class_sets
@@ -60,8 +54,7 @@ class Provenance:
     """What a model learned from, and with which packages."""
 
     origin: Origin = field(default_factory=Origin)  #: The training catalogue, with what was brought in.
-    #: Number of training sources of each class, and of each label that stands for several (``bll|fsrq``, and its weight
-    #: behind ``@``).
+    #: Number of training sources of each label: a class, or several (``bll|fsrq``), and a weight behind ``@``.
     training_counts: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)  #: Versions of the packages.
     left_out: tuple[str, ...] = ()  #: Features that were left out, as no source to label has them.
@@ -76,11 +69,10 @@ class CatalogModel:
     imputation: Imputation  #: Replacements of missing values, fitted on the training catalogue.
     domain: TrainingDomain  #: Features of the training sources, for the out-of-distribution score.
     provenance: Provenance = field(default_factory=Provenance)  #: Training catalogue, counts, versions.
-    #: Completeness of the associations in the training catalogue.
-    selection: SelectionPrior = field(default_factory=SelectionPrior)
-    #: What CLASS2 says of a source without an association.
+    selection: SelectionPrior = field(default_factory=SelectionPrior)  #: Completeness of associations in the training.
+    #: What CLASS2 says of a source without an association, and what claimed blazars say.
     second: SecondAssociations = field(default_factory=SecondAssociations)
-    claims: Claims = field(default_factory=Claims)  #: What claimed blazars say of a source without an association.
+    claims: Claims = field(default_factory=Claims)
 
     @cached_property
     def estimator(self) -> NIMGPClassifier:
@@ -106,10 +98,7 @@ class CatalogModel:
 
     @property
     def training_shares(self) -> FloatArray:
-        """Shares of the C classes in the weights of the training sources; NaN if they are not known.
-
-        A source whose label stands for several classes is of each by their shares: the fixed point of EM.
-        """
+        """Shares of the C classes in the weights of the training sources, NaN if not known: the fixed point of EM."""
         return self._shares()
 
     def _shares(self, labels: Collection[str] | None = None) -> FloatArray:
@@ -130,10 +119,7 @@ class CatalogModel:
 
     @cached_property
     def own_factors(self) -> FloatArray:
-        """Factors ``(C,)`` of the K classes that no catalogue has, 1 for others: their share is the expected one, s.
-
-        The odds of each against all others are ``s / (K (1 − s))``, however many rows teach it.
-        """
+        """Factors ``(C,)`` of the K classes that no catalogue has, by which their odds are ``s / (K (1 − s))``."""
         own, trained = self._is_own, self.training_shares
         share = self.recipe.also_share or 0.0
         return np.where(own, share / (1.0 - share) / max(own.sum(), 1) * trained[~own].sum() / trained, 1.0)
@@ -143,10 +129,7 @@ class CatalogModel:
         return np.isin(self.classes, self.grouping.own)
 
     def _mass(self) -> float:
-        """Return how much the selection prior r raises the total of the other classes, ``Σ_c π_c E[r_c] / Σ_c π_c``.
-
-        r is 1 for what is no AGN, whose fraction among the unassociated sources is known.
-        """
+        """Return how much the selection prior r raises the total of the other classes, ``Σ_c π_c E[r_c] / Σ_c π_c``."""
         known, own = of_release(self.provenance.origin.release), self._is_own
         if known is None or self.selection == SelectionPrior():
             return 1.0
@@ -161,10 +144,7 @@ class CatalogModel:
         return known.fractions["agn"] / sum(known.fractions[kind] for kind in kinds)
 
     def associations(self, catalog: Catalog, table: FeatureTable) -> Associations:
-        """Return what the associations of the training catalogue say, by the model's own probabilities.
-
-        `table` has the features of all sources of the catalogue.
-        """
+        """Return what the associations of the training catalogue, with these features, say by the model's own P."""
         bare, p = catalog.classes == "", self._of_bare(catalog, table)
         of_agn = self.grouping.of_agn(self.classes)
         p_agn = np.zeros(len(catalog))
@@ -176,18 +156,12 @@ class CatalogModel:
         selection = SelectionPrior.fit(catalog, p_agn, share / (1.0 - share))
         corrected = p * selection.ratios(catalog[bare], self.grouping, self.classes)
         mean = (corrected / corrected.sum(axis=1, keepdims=True)).mean(axis=0) if len(p) else np.zeros(p.shape[1])
-        of_kind = {kind: self.grouping.within(kind, self.classes) for kind in CLASS_TREE}
-        fractions = {kind: float(mean[own].sum()) for kind, own in of_kind.items()}
-        p_agn = corrected[:, of_agn].sum(axis=1) / corrected.sum(axis=1)
-        return Associations(
-            selection, SecondAssociations.fit(catalog, fractions), Claims.fit(catalog, p_agn), fractions
-        )
+        fractions = {kind: float(mean[self.grouping.within(kind, self.classes)].sum()) for kind in CLASS_TREE}
+        claims = Claims.fit(catalog, corrected[:, of_agn].sum(axis=1) / corrected.sum(axis=1))
+        return Associations(selection, SecondAssociations.fit(catalog, fractions), claims, fractions)
 
     def expecting(self, known: Associations, catalog: Catalog, table: FeatureTable) -> SelectionPrior:
-        """Return the selection prior with which the model expects as many AGN in its training catalogue as are known.
-
-        `table` is as in :meth:`associations`. Kinds that no class of the model has are left out of the fractions.
-        """
+        """Return the selection prior with which the model expects as many AGN in its training catalogue as known."""
         fraction = self._fraction_of_agn(known)
         p_agn = self._of_bare(catalog, table)[:, self.grouping.of_agn(self.classes)].sum(axis=1)
         columns = {column for feature in table.features for column in feature.columns}
@@ -199,10 +173,7 @@ class CatalogModel:
         return replace(self, selection=selection)
 
     def _of_bare(self, catalog: Catalog, table: FeatureTable) -> FloatArray:
-        """Return the probabilities of the unassociated sources of a catalogue, as trained, ``(n, C)``.
-
-        Classes that no catalogue has are left out: associations say nothing of them.
-        """
+        """Return the probabilities of the unassociated sources, as trained, ``(n, C)``, of classes of the catalogue."""
         p = self.predict(table[catalog.classes == ""]).probabilities
         known = np.where(self._is_own, 0.0, p)
         return known / known.sum(axis=1, keepdims=True) if self.grouping.own else p
@@ -229,14 +200,14 @@ class CatalogModel:
             ``'unassociated'``, ``'bcu'``, ``'uncertain'`` (these and unk, except training sources) or ``'all'``. By
             default that of the model's recipe; so with `class_priors` and `evidence`.
         class_priors
-            Class priors of the sources to be labelled. ``'selection'``: corrected for the selection of AGN
+            ``'selection'``: corrected for the selection of AGN
             (:class:`fermiclass.labelling.associations.SelectionPrior`). ``'trained'``: as among the training sources.
             Or numbers by group, such as ``{'unassociated': {'bll': 0.4, 'fsrq': 0.2, 'psr': 0.2, 'other': 0.2}}``; the
             groups are unassociated, bcu and unk, and a group without numbers keeps the priors of the training.
         evidence
-            What counts beside the features, of :data:`fermiclass.labelling.recipe.EVIDENCE`: the class of a
-            low-probability association, CLASS2 (:class:`fermiclass.labelling.associations.SecondAssociations`), and
-            blazars that others claim (:class:`fermiclass.labelling.claims.Claims`). ``'none'`` for neither.
+            What counts beside the features: ``'class2'``, the class of a low-probability association
+            (:class:`fermiclass.labelling.associations.SecondAssociations`), and ``'claims'``, blazars that others claim
+            (:class:`fermiclass.labelling.claims.Claims`), separated by commas; or ``'none'``.
         counterparts
             Tables of objects, one of which may be a source without an association, as evidence of its class
             (:mod:`fermiclass.labelling.counterparts`).
@@ -250,10 +221,9 @@ class CatalogModel:
         Returns
         -------
         Table
-            The label table: one row for each target, in the catalogue's order. See
-            :mod:`fermiclass.labelling.labels`. The label of a source does not depend on the other sources; what
-            counterparts say is learned from all unassociated ones of `catalog` and `teachers`. Features that are not
-            known are averaged over: :mod:`fermiclass.labelling.unknown_values`.
+            The label table: one row for each target, in the catalogue's order. A label does not depend on the other
+            sources; what counterparts say is learned from all unassociated ones of `catalog` and `teachers`. Features
+            that are not known are averaged over: :mod:`fermiclass.labelling.unknown_values`.
 
         Raises
         ------
@@ -262,12 +232,7 @@ class CatalogModel:
         CatalogError
             When the catalogue has no such sources.
         FeatureError
-            When the catalogue has none of the model's features.
-
-        Warns
-        -----
-        CatalogWarning
-            When the catalogue lacks some of the model's features.
+            When the catalogue has none of the model's features; a CatalogWarning when it lacks some.
         """
         catalog = catalog_of(catalog)
         tables = one_or_several(counterparts)
@@ -420,10 +385,7 @@ class CatalogModel:
         return join(both).take(np.argsort(np.concatenate([complete, rows])))
 
     def _metadata(self, catalog: Catalog, recipe: Recipe) -> dict[str, Any]:
-        """Return the metadata of the label table. What is None is absent.
-
-        Warns with CatalogWarning when the training catalogue has another exposure or other priors than this one.
-        """
+        """Return the metadata of the label table, after a warning of a training catalogue of another exposure."""
         about = self.provenance
         warn_of_other_release(about.origin.release, catalog.release, self.features)
         learned = replace(recipe, settings=self.fitted.settings)
@@ -485,10 +447,7 @@ class CatalogModel:
 
 
 def origin_of(entries: Mapping[str, Any]) -> Origin:
-    """Return the training catalogue of :meth:`CatalogModel.to_entries`.
-
-    Raises ModelFolderError where they do not name it.
-    """
+    """Return the training catalogue of :meth:`CatalogModel.to_entries`, or raise ModelFolderError."""
     try:
         return typed(Origin, entries["provenance"]["origin"])
     except (KeyError, TypeError, ValueError) as error:

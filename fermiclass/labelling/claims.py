@@ -41,13 +41,11 @@ class Claims:
     @classmethod
     def fit(cls, catalog: Catalog, p_agn: FloatArray) -> Self:
         """Learn c from the unassociated sources of a catalogue, which are AGN with `p_agn`, ``(n,)``."""
-        sources = catalog[catalog.classes == ""]
-        near = _objects().around(sources.table)
-        some = near.covered
+        near = _objects().around(catalog[catalog.classes == ""].table)
         if len(near.u) == 0:
             return cls()
-        excess = summed(near, len(sources))[some]
-        return cls(float(completeness(p_agn[some, None], excess, 1.0 - p_agn[some])[0, 0]))
+        p, excess = p_agn[near.covered], summed(near, len(p_agn))[near.covered]
+        return cls(float(completeness(p[:, None], excess, 1.0 - p)[0, 0]))
 
     def __bool__(self) -> bool:
         return self.completeness > 0
@@ -57,10 +55,9 @@ class Claims:
         return np.where(grouping.of_agn(classes), self.of(sources)[0][:, [_AGN]], 1.0)
 
     def of(self, sources: Catalog, tables: Sequence[Candidates] = ()) -> tuple[FloatArray, NDArray[np.str_]]:
-        """Return the factor of each of KINDS, ``(n, 3)``, and the claimed counterpart of each source, ``(n,)``.
+        """Return the factor of each of KINDS, ``(n, 3)``, and the most probable claimed counterpart, ``(n,)``, or ''.
 
-        Blazars that `tables` have do not count. The name is that of the most probable blazar, '' where none is more
-        probable than by chance.
+        Blazars that `tables` have do not count.
         """
         factors = np.ones((len(sources), len(KINDS)))
         if not self:

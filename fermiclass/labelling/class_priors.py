@@ -31,11 +31,9 @@ _LEAST = 1e-6  # no class is ruled out entirely
 def given_ratios(
     groups: GroupPriors, status: NDArray[np.str_], classes: Sequence[str], training: FloatArray
 ) -> FloatArray:
-    """Return the factors of the probabilities of n sources by given class priors, ``(n, C)``.
+    """Return the factors w_c/π_c of the probabilities of n sources, ``(n, C)``, by the given priors w of their group.
 
-    `status` says to which group each source belongs, ``(n,)``. `training` has the frequencies π of the classes among
-    the training sources, ``(C,)``. A source of a group with given priors w has the factors w_c/π_c, and a source of no
-    group 1.
+    π are the frequencies in the `training`, ``(C,)``. A source of no group, by its `status`, has 1.
     """
     ratios = np.ones((len(status), len(classes)))
     for name, priors in groups.items():
@@ -45,10 +43,7 @@ def given_ratios(
 
 
 def stated_priors(meta: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Return the given class priors that a label table states, by group of sources and class; {} if there are none.
-
-    Raises CatalogError when the metadata are damaged.
-    """
+    """Return the class priors that a label table states as numbers, or {}. Raises CatalogError for damaged ones."""
     if meta.get(WAY_KEY) != "given":
         return {}
     try:
@@ -69,10 +64,9 @@ def read_priors(text: str) -> dict[str, dict[str, float]]:
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
-        raise ValueError(f"a name occurs twice among {', '.join(names)}")
-    return dict(pairs)
+    if len(content := dict(pairs)) < len(pairs):
+        raise ValueError(f"a name occurs twice among {', '.join(name for name, _ in pairs)}")
+    return content
 
 
 def check_class_priors(chosen: str | GroupPriors | None, classes: Sequence[str]) -> None:

@@ -28,11 +28,9 @@ from fermiclass.io import FloatArray
 from fermiclass.labelling.labels import BF_CLAIM, STATUS, Labels
 from fermiclass.labelling.prediction_columns import add_column
 
-#: Metadata of a label table: what each table of counterparts says, as JSON.
-COUNTERPARTS_KEY = "cptables"
+COUNTERPARTS_KEY = "cptables"  #: Metadata of a label table: what each table of counterparts says, as JSON.
 
-#: Prefix of a column with the probability of a class without counterparts.
-BEFORE = "Gamma_P_"
+BEFORE = "Gamma_P_"  #: Prefix of a column with the probability of a class without counterparts.
 
 MOST_OF_CLAIMS = 50.0  #: A claimed counterpart changes the odds by this factor at most.
 
@@ -72,25 +70,10 @@ class Strength:
 
     @classmethod
     def of(cls, candidates: Candidates, near: Surroundings, unassociated: NDArray[np.bool_]) -> Self:
-        """Return whether a table says anything of the unassociated ones of N sources, without a completeness.
-
-        The share of real counterparts is that of :func:`share_of_real`.
-        """
-        u = near.u[(near.u <= 1.0) & unassociated[near.source]]
-        share, error = share_of_real(u)
-        return cls(
-            candidates.source,
-            candidates.sha256,
-            candidates.covers,
-            len(u),
-            float(near.chance[unassociated].sum()),
-            share,
-            error,
-            candidates.categories,
-            {},
-            {},
-            candidates.statuses,
-        )
+        """Return whether a table says anything of the unassociated ones of N sources, without a completeness."""
+        u, of = near.u[(near.u <= 1.0) & unassociated[near.source]], candidates
+        numbers = len(u), float(near.chance[unassociated].sum()), *share_of_real(u)
+        return cls(of.source, of.sha256, of.covers, *numbers, of.categories, {}, {}, of.statuses)
 
     def factors(self, near: Surroundings, number: int, *, capped: bool = True) -> FloatArray:
         """Return BF of each kind, ``(N, 3)``; 1 for a source that the table does not cover."""
@@ -98,10 +81,7 @@ class Strength:
         return np.minimum(factors, MOST_OF_CLAIMS) if capped and self.covers == "claims" else factors
 
     def posterior(self, near: Surroundings, after: FloatArray, factors: FloatArray) -> FloatArray:
-        """Return the probability that each of P pairs is a source and its counterpart, ``(P,)``.
-
-        `after` are the probabilities of the kinds, and `factors` those of all tables: :func:`together`, ``(N, 3)``.
-        """
+        """Return the probability that each pair is a source and its counterpart, from P' and BF of all, ``(N, 3)``."""
         return np.asarray(np.sum((after / factors)[near.source] * (near.excess @ self._by_kind.T), axis=1))
 
     @property
@@ -115,7 +95,7 @@ Used = Sequence[tuple[Candidates, Strength, Surroundings]]  # tables that say so
 def together(used: Used, status: NDArray[np.str_], claims: FloatArray, *, capped: bool = True) -> FloatArray:
     """Return BF of all tables by kind, ``(N, 3)``: ``1 + Σ (BF − 1)``, as a source has one counterpart at most.
 
-    `claims` are the factors of claimed blazars, ``(N, 3)``: one more table.
+    Those of `claims` are one more table.
     """
     total = claims.copy()
     for _, strength, near in used:
@@ -158,9 +138,8 @@ def find_cuts(
 ) -> list[float]:
     """Return the fluxes between the categories of a table, none without fluxes.
 
-    Of cuts at :data:`_QUANTILES` of the fluxes of all its objects, up to two are taken, one after the other, as long as
-    the greatest ``Σ_i ln [Σ_a P_ia BF_ia + rest_i]`` over the sources that teach, ``(N,)``, grows by more than
-    :data:`_LEAST_GAIN`. No class is needed for that.
+    Of :data:`_QUANTILES` of all fluxes up to two are taken, one after the other, as long as the evidence of the sources
+    that teach, the greatest ``Σ_i ln [Σ_a P_ia BF_ia + rest_i]``, grows by more than :data:`_LEAST_GAIN`.
     """
     if candidates.flux is None:
         return []
@@ -197,10 +176,7 @@ def summed(near: Surroundings, number: int) -> FloatArray:
 
 
 def _with_claims(P: FloatArray, claims: FloatArray, kinds: Sequence[int]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return p of some kinds and their factors of claims, ``(n, A)``, and the p of all others times theirs, ``(n,)``.
-
-    p is such that these products sum to 1: without the tables they are the probabilities.
-    """
+    """Return p of some kinds, their factors of claims f, ``(n, A)``, and the rest, ``(n,)``: Σ p f + rest = 1."""
     every = 1.0 - P.sum(axis=1) + np.sum(P * claims, axis=1)
     p, base = P[:, kinds] / every[:, None], claims[:, kinds]
     return p, base, 1.0 - np.sum(p * base, axis=1)
@@ -227,10 +203,9 @@ def completeness(
 ) -> FloatArray:
     """Return c, ``(A, K)``, of greatest ``Σ_i ln [Σ_a P_ia BF_ia + rest_i] / seen_i``, by EM; the prior makes it less.
 
-    P ``(n, A)`` are the probabilities of the kinds that have counterparts, `rest` those of the others. `base` is BF of
-    a kind without objects in the tables at c = 0, ``(n, A)``, and `has` says which kind can have one of which category,
-    ``(A, K)``. A source without counterpart would not be there with the probability `unseen`, ``(n,)``: for each that
-    is there, ``(1 − seen) / seen`` were searched in vain.
+    P ``(n, A)`` are of the kinds that have counterparts, `rest` of the others. `base` is BF at c = 0, ``(n, A)``, and
+    `has` says which kind can have which category, ``(A, K)``. A source without counterpart would not be there with the
+    probability `unseen`, ``(n,)``: for each that is there, ``(1 − seen) / seen`` were searched in vain.
     """
     c = np.full((P.shape[1], excess.shape[1]), 0.5 / excess.shape[1]) * has
     for _ in range(steps):
@@ -246,7 +221,7 @@ def completeness(
 
 
 def of_those(factors: FloatArray, P: FloatArray, strengths: Sequence[Strength]) -> FloatArray:
-    """Return the mean factor of the kinds that have counterparts, of probabilities P, ``(N,)``; other kinds have 1."""
+    """Return the mean factor of the kinds that have counterparts, of probabilities P, ``(N,)``."""
     has = np.array([any(kind in each.completeness for each in strengths) for kind in KINDS])
     weight = P * has + _TINY
     return np.asarray(np.sum(weight * factors, axis=1) / weight.sum(axis=1))
@@ -268,10 +243,8 @@ def weigh(
 ) -> tuple[FloatArray, list[Strength]]:
     """Return the factors of N sources by kind, ``(N, 3)``, and what each table says; P are their probabilities by kind.
 
-    The counterpart is in one table at most: an object of several counts in the first, and c is learned together.
-    `status` is that of each source, ``(N,)``, one of :data:`fermiclass.catalog.SOURCE_STATUSES`. `learn` are the
-    sources from which it is learned, by default all; only unassociated ones teach. `claims` are the factors of claimed
-    blazars that are in no table, ``(N, 3)``.
+    The counterpart is in one table at most: an object of several counts in the first, and c is learned together, from
+    the unassociated ones of those that `learn`, by default all. `claims` are factors of claimed blazars, ``(N, 3)``.
     """
     claims = np.ones((len(sources), len(KINDS))) if claims is None else claims
     teach = (status == STATUSES[0]) & (True if learn is None else learn)
@@ -283,35 +256,25 @@ def weigh(
             raise CatalogError(
                 f"the positions in '{objects.source}' are those of the LAT sources: give those of the counterparts."
             )
+        share, odd = f"{strength.share:.2f} ± {strength.share_error:.2f}", list[str]()
         if near.centred:
-            warnings.warn(
-                f"'{objects.source}': {near.centred} objects have the very places of LAT sources, and are not used: "
-                "they are no counterparts",
-                CatalogWarning,
-                stacklevel=3,
-            )
+            odd.append(f"{near.centred} objects have the very places of LAT sources, and are no counterparts: not used")
         if strength.share - LEAST_SIGNIFICANCE * strength.share_error > 1.0:
-            warnings.warn(
-                f"'{objects.source}': its objects lie nearer to the centres of the error ellipses than real "
-                f"counterparts do (a share of {strength.share:.2f} ± {strength.share_error:.2f}, 1 at most). "
-                "Check its positions",
-                CatalogWarning,
-                stacklevel=3,
+            odd.append(
+                "its objects lie nearer to the centres of the error ellipses than real counterparts do "
+                f"(a share of {share}, 1 at most). Check its positions"
             )
-    for each in (each for each in strengths if not each.says):
-        warnings.warn(
-            f"'{each.name}' changes no probability: by their places in the ellipses {each.share:.2f} ± "
-            f"{each.share_error:.2f} of its {each.objects} objects there are counterparts, less than "
-            f"{LEAST_SIGNIFICANCE:g} σ",
-            CatalogWarning,
-            stacklevel=3,
-        )
-    found = {
-        s.sha256: find_cuts(objects, sources, P, teach, claims)
-        for objects, s in zip(candidates, strengths, strict=True)
-        if s.says
-    }
-    strengths = [replace(each, cuts=found.get(each.sha256, ())) for each in strengths]
+        if not strength.says:
+            odd.append(
+                f"it changes no probability: by their places in the ellipses {share} of its {strength.objects} objects "
+                f"there are counterparts, less than {LEAST_SIGNIFICANCE:g} σ"
+            )
+        for message in odd:
+            warnings.warn(f"'{objects.source}': {message}", CatalogWarning, stacklevel=3)
+    strengths = [
+        replace(each, cuts=find_cuts(objects, sources, P, teach, claims)) if each.says else each
+        for objects, each in zip(candidates, strengths, strict=True)
+    ]
     used = _used(candidates, strengths, sources)
     learned = _learned(used, P, teach, claims) if used else []
     for (_, before, _), after in zip(used, learned, strict=True):

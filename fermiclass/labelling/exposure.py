@@ -17,8 +17,7 @@ from fermiclass.nimgp.domain import TrainingDomain
 _SIGNIFICANCE, _FLUX = "ln_Signif_Avg", "ln_Flux1000"
 _BESIDE = ("PL_Index", "asinh_GLAT")
 #: The ratio of significances from which on a list has another exposure. A list of 8 years has 0.81 for a model of 14,
-#: 3FGL, of 4 years, 0.51. In the plane, sources of 4FGL-DR4 itself have ratios down to 0.5: a bright background hides
-#: them.
+#: 3FGL, of 4 years, 0.51. In the plane, sources of 4FGL-DR4 itself have ratios down to 0.5.
 _OTHER, _OTHER_IN_THE_PLANE = 1.5, 2.5
 _FAR = 0.35  # a list of 11 months is expected at √(11 months / 14 years) = 0.26
 _NO_LABEL = (
@@ -31,17 +30,16 @@ _ERRORS = 3.0  # standard errors of the median, at least, that the ratio differs
 def exposure_ratio(domain: TrainingDomain, features: Sequence[str], catalog: Catalog) -> float:
     """Return the median ratio of Signif_Avg to that of training sources of the same flux, index and latitude.
 
-    Powers one and two of ln F, PL_Index and asinh(b), as far as the model has these features, are fitted to ln S of the
-    training sources. The median is that of the sources of at least 10° latitude, or of all if there are none. The ratio
-    is 1 for a release, whose exposure is known, if the catalogue or the model lacks flux or significance, or where the
-    median of n residuals is within three of their standard errors, or within a factor of :data:`_OTHER`.
+    Powers one and two of ln F, PL_Index and asinh(b), as far as they are known, are fitted to ln S of the training
+    sources. The median is that of the sources of at least 10° latitude, if any. The ratio is 1 for a release, without
+    flux or significance, where the median is within three standard errors, or within a factor of :data:`_OTHER`.
     """
-    if catalog.release.years or not {_SIGNIFICANCE, _FLUX} <= {*features}:
+    both = [
+        name for name in (_SIGNIFICANCE, _FLUX, *_BESIDE) if name in features and not FEATURES[name].missing(catalog)
+    ]
+    if catalog.release.years or both[:2] != [_SIGNIFICANCE, _FLUX]:
         return 1.0
-    names = [_FLUX, *(name for name in _BESIDE if name in features and not FEATURES[name].missing(catalog))]
-    place = {name: list(features).index(name) for name in (_SIGNIFICANCE, *names)}
-    if any(FEATURES[name].missing(catalog) for name in (_SIGNIFICANCE, _FLUX)):
-        return 1.0
+    names, place = both[1:], {name: list(features).index(name) for name in both}
     there = {name: FEATURES[name].measure(catalog).value for name in place}
     x = _design(np.column_stack([domain.X[:, place[name]] for name in names]))
     y = domain.X[:, place[_SIGNIFICANCE]]

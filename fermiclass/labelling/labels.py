@@ -20,7 +20,7 @@ from fermiclass.io.tables import read_table
 from fermiclass.labelling.class_priors import NUMBERS_KEY, WAY_KEY
 from fermiclass.labelling.lasting import lasting
 from fermiclass.labelling.prediction_columns import ROW_FLAGS, add_column, add_domain, add_prediction
-from fermiclass.labelling.recipe import EVIDENCE_KEY, OPTIONS_KEY, Recipe
+from fermiclass.labelling.recipe import EVIDENCE_KEY, OPTIONS_KEY, Recipe, refuse_lacking
 from fermiclass.nimgp.settings import FIELDS
 
 if TYPE_CHECKING:
@@ -125,8 +125,7 @@ def label_table(
 ) -> Table:
     """Build the label table of the n sources of a catalogue, with units, descriptions and UCDs.
 
-    `classes` are in the order of the prediction's columns. `feature_flags` are bits of LABEL_FLAGS, ``(n,)``. The
-    score is from 0 (typical of the training sources) to 1 (unlike any), ``(n,)``. `tops` are the top classes, such as
+    `feature_flags` are bits of LABEL_FLAGS, and `ood_score` is OOD_SCORE, ``(n,)``. `tops` are the top classes, such as
     agn, with the classes that each contains.
     """
     table = Table(meta={FORMAT_KEY: FORMAT_VERSION, **meta})
@@ -146,8 +145,7 @@ def label_table(
     about = f"Fewest classes whose probabilities sum to {SET_PROBABILITY:g} or more"
     add_column(table, CLASS_SET, sets, about, "src.class")
     bits = feature_flags
-    if "Flags" in catalog.table.colnames:
-        # A masked value of Flags becomes NaN. An unknown value is no warning.
+    if "Flags" in catalog.table.colnames:  # an unknown value is no warning
         bits = bits | FLAG_CATALOGUE * (np.nan_to_num(np.asarray(catalog.table["Flags"])) != 0)
     add_domain(table, ood_score, bits, LABEL_FLAGS)
     about = "Probability that a list made anew, such as FL16Y, has the source"
@@ -156,14 +154,11 @@ def label_table(
 
 
 def second_association(row: Row) -> str:
-    """Return ASSOC2 of a row of the label table, such as ``PKS 0056-572 (agn, probability 0.31)``; '' without one.
-
-    The probability is that of an unassociated source: for others, it is that of ASSOC1.
-    """
+    """Return ASSOC2 of a row of the label table, such as ``PKS 0056-572 (agn, probability 0.31)``; '' without one."""
     names = ("ASSOC2", "CLASS2", *ASSOCIATION_COLUMNS)
     there = {name: row[name] for name in names if name in row.colnames and row[name] is not np.ma.masked}
     name, code = (str(there.get(key, "")).strip() for key in names[:2])
-    p = max(float(np.nan_to_num(there.get(key, 0.0))) for key in ASSOCIATION_COLUMNS)
+    p = max(float(np.nan_to_num(there.get(key, 0.0))) for key in ASSOCIATION_COLUMNS)  # of others, that of ASSOC1
     about = [code] * bool(code) + [f"probability {p:.2f}"] * (p > 0 and str(row[STATUS]) == "unassociated")
     return name and name + f" ({', '.join(about)})" * bool(about)
 
@@ -178,10 +173,7 @@ def counterpart(row: Row) -> str:
 
 
 def counterparts_of(row: Row, candidates: Table | None, most: int | None = None) -> list[str]:
-    """Return the candidates of a row of labels, the most probable first: of a table, or else the best alone.
-
-    Beyond the first `most`, it is their number.
-    """
+    """Return the candidates of a row of labels, of a table or the best alone, beyond the first `most` their number."""
     if candidates is None or not counterpart(row):
         return [found for found in [counterpart(row)] if found]
     chosen = candidates[np.asarray(candidates["Source_Name"]) == row["Source_Name"]]
@@ -190,10 +182,7 @@ def counterparts_of(row: Row, candidates: Table | None, most: int | None = None)
 
 
 def class_sets(P: NDArray[np.float64], classes: Sequence[str], least: float = SET_PROBABILITY) -> NDArray[np.str_]:
-    """Return the fewest classes whose probabilities ``(n, C)`` sum to `least`, such as ``psr|msp``, ``(n,)``.
-
-    They are in the order of `classes`, the C names.
-    """
+    """Return the fewest of C classes whose probabilities ``(n, C)`` sum to `least`, such as ``psr|msp``, ``(n,)``."""
     order = np.argsort(-P, axis=1, kind="stable")
     falling = np.take_along_axis(P, order, axis=1)
     inside = np.zeros(P.shape, dtype=bool)
@@ -252,10 +241,7 @@ class Labels:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Labels:
-        """Read a label table. A .csv file has no metadata, so that its version is not known.
-
-        Raises CatalogError when the file cannot be read as a label table, or its version is another one.
-        """
+        """Read a label table. Raises CatalogError when the file is none, or its version is another one."""
         table = read_table(path)
         version = str(table.meta.get(FORMAT_KEY, FORMAT_VERSION))
         if version != str(FORMAT_VERSION):
@@ -303,18 +289,14 @@ class Labels:
         return {top: inside for top, inside in tops.items() if SUM_PREFIX + top in self.table.colnames}
 
     def wanted(self, want: str) -> tuple[tuple[str, ...], str]:
-        """Return the classes that a word stands for, and the column of their probability.
-
-        A group, such as 'pulsar' for both kinds of pulsars, is also a word where it has one class only.
+        """Return the classes that a word stands for, or a group such as 'pulsar', and the column of their probability.
 
         Raises SelectionError when the table has neither.
         """
-        columns: dict[str, tuple[str, ...]] = {f"P_{name}": (name,) for name in self.classes}
-        columns |= {SUM_PREFIX + name: inside for name, inside in self.groups.items()}
-        by_letters = {column.lower(): column for column in columns}
+        by_letters = {column.lower(): column for column in self._members}
         for word in (SUM_PREFIX + want, f"P_{want}", want):
             if column := by_letters.get(word.lower()):
-                return columns[column], column
+                return self._members[column], column
         if want in CLASS_TREE and self.grouping is not None:
             inside = tuple(np.array(self.classes)[self.grouping.within(want, self.classes)].tolist())
             if len(inside) == 1:
@@ -325,14 +307,17 @@ class Labels:
     def counts(self) -> list[Count]:
         """Count the sources for each class, then for each group of classes. What is no number adds 0."""
         best, lasts = np.asarray(self.table["PRED_CLASS"], str), self._numbers(LASTS)
-        columns: dict[str, tuple[str, tuple[str, ...]]] = {f"P_{name}": (name, (name,)) for name in self.classes}
-        columns |= {SUM_PREFIX + top: (top, inside) for top, inside in self.groups.items()}
         counts = []
-        for column, (name, inside) in columns.items():
-            p = self._numbers(column)
+        for column, inside in self._members.items():
+            p, name = self._numbers(column), column.removeprefix("Sum_").removeprefix("P_")
             numbers = int(np.isin(best, inside).sum()), int(np.sum(p >= CONFIDENT))
             counts.append(Count(name, inside, *numbers, float(p.sum()), float(p @ lasts)))
         return counts
+
+    @cached_property
+    def _members(self) -> dict[str, tuple[str, ...]]:
+        """The classes of each column of probabilities: of a class, then of a group."""
+        return {f"P_{name}": (name,) for name in self.classes} | {SUM_PREFIX + k: v for k, v in self.groups.items()}
 
     def _numbers(self, column: str) -> NDArray[np.float64]:
         values = np.ma.filled(np.ma.asarray(self.table[column], np.float64), 0.0)
@@ -356,11 +341,7 @@ class Labels:
         return self._origin(TRAINED_ON)
 
     def _origin(self, keys: tuple[str, str, str, str]) -> Origin:
-        if not {*keys[:2]} <= self.meta.keys():
-            raise CatalogError(
-                f"'{self.source}' does not say how its labels were made: it lacks {' and '.join(keys[:2])}. Give a "
-                "table that 'fermiclass classify' wrote, in a format with metadata (any but .csv), or a model folder."
-            )
+        refuse_lacking(self.meta, keys[:2], self.source)
         return Origin.from_meta(self.meta, *keys)
 
     @property

@@ -1,8 +1,7 @@
 """Will a source last? The probability that a later list has it, from what became of the sources of earlier lists.
 
-Faint sources are often fluctuations or unmodelled diffuse emission, and later lists do not have them. A logistic
-regression learned this from the sources of the releases in the even cells of the sky, and from the next list that was
-made anew. Its coefficients are in ``lasting.json``; ``catalogs/make_lasting.py`` makes them.
+A logistic regression learned this from the sources of the releases in the even cells of the sky, and from the next list
+that was made anew. Its coefficients are in ``lasting.json``.
 """
 
 from __future__ import annotations
@@ -45,12 +44,10 @@ _OTHER_LATER = {"3FGL": "4FGL-DR1"}  # releases that were judged by another list
 def lasting(catalog: Catalog) -> FloatArray:
     """Return the probability that a later list has each source, ``(N,)``.
 
-    ``p = 1/(1 + exp(−η))``, where η is linear in ln S, 1/S², the logarithm of the error radius, spectrum and
-    variability, the bits of Flags, and the status and the release of the source, with S = Signif_Avg. A release from
-    which nothing was learned counts as 4FGL-DR4; 3FGL has a regression of its own. If the catalogue lacks a column that
-    the regression needs, one on significance, error radius, status and release takes its place. An unknown value counts
-    as the average. In even cells, the regression did not learn from the sources in this part of the sky. It is at
-    most :data:`MOST`.
+    ``p = 1/(1 + exp(−η))``, at most :data:`MOST`, where η is linear in ln S, 1/S², the logarithm of the error radius,
+    spectrum and variability, the bits of Flags, status and release, with S = Signif_Avg. A release from which nothing
+    was learned counts as 4FGL-DR4; 3FGL has a regression of its own. Where a column lacks, one on significance, error
+    radius, status and release takes its place. In even cells, it did not learn from this part of the sky.
     """
     models = json.loads(Path(__file__).with_name("lasting.json").read_text(encoding="utf-8"))
     about = models[_OTHER_LATER.get(catalog.release.name, "FL16Y")]
@@ -63,7 +60,7 @@ def lasting(catalog: Catalog) -> FloatArray:
 def part_of_sky(catalog: Catalog) -> NDArray[np.intp]:
     """Return a number from 0 to `PARTS` - 1 for sources in even cells, by cell, and `PARTS` in odd ones, ``(N,)``.
 
-    Cells are 15° wide: ``i = ⌊RAJ2000/15⌋`` and ``j = ⌊(DEJ2000 + 90)/15⌋``. A cell is even if i + j is.
+    ``i = ⌊RAJ2000/15⌋`` and ``j = ⌊(DEJ2000 + 90)/15⌋`` are the cell, which is even if i + j is.
     """
     place = catalog.column("RAJ2000"), catalog.column("DEJ2000") + 90.0
     i, j = (np.floor(np.nan_to_num(x) / CELL).astype(int) for x in place)
@@ -95,13 +92,9 @@ def inputs_of(catalog: Catalog) -> dict[str, FloatArray]:
 def design(inputs: Mapping[str, FloatArray], scales: Mapping[str, tuple[float, float, float, float]]) -> FloatArray:
     """Return the matrix of the regression: 1, the inputs, and their products with ``Signif_Avg^-2``, ``(N, 1 + J)``.
 
-    `scales` has the least and largest value of each input, and the mean and the standard deviation: an input is clipped
-    and standardised, and 0 where it is unknown.
+    `scales` has the least and largest value, mean and standard deviation of each input, which is 0 where unknown.
     """
-    z = {
-        name: np.nan_to_num((np.clip(inputs[name], low, high) - mean) / scale)
-        for name, (low, high, mean, scale) in scales.items()
-    }
+    z = {name: np.nan_to_num((np.clip(inputs[name], a, b) - mean) / std) for name, (a, b, mean, std) in scales.items()}
     faint = z["Signif_Avg^-2"]
     products = [np.clip(faint * z[name], -_LARGEST_PRODUCT, _LARGEST_PRODUCT) for name in PRODUCTS if name in z]
     return np.column_stack([np.ones(len(faint)), *z.values(), *products])

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import tomllib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import Any, Self, TypedDict, Unpack
 
 import numpy as np
 
@@ -39,9 +38,6 @@ from fermiclass.labelling.training_rows import training_rows
 from fermiclass.nimgp.names import FULL_BATCH, PAPER_ESTIMATOR, PER_SOURCE
 from fermiclass.nimgp.settings import FIELDS, Settings, described
 
-if TYPE_CHECKING:
-    from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
-
 #: Metadata of a label table: settings that are no single number or text, as JSON, and the evidence that was used.
 OPTIONS_KEY, EVIDENCE_KEY = "options", "evidence"
 
@@ -49,31 +45,11 @@ OPTIONS_KEY, EVIDENCE_KEY = "options", "evidence"
 #: claimed blazars (:mod:`fermiclass.labelling.claims`).
 EVIDENCE = ("class2", "claims")
 
-#: What entries of a configuration file mean.
-COMMENTS = {
-    "features": "a set (six, extended, galactic, gas, paper), or names of features and columns",
-    "classes": "classes to learn and what they contain, such as bll,fsrq,psr,other; without it, what each code can be",
-    "min_significance": "learn only from sources with a larger Signif_Avg",
-    "targets": "sources to label: unassociated, bcu, uncertain (both, and unk) or all",
-    "class_priors": "trained, selection (corrected for the selection of AGN), or numbers by group and class",
-    "also_share": "share of the unassociated sources of classes that no catalogue has",
-    "evidence": "class2: the class of a low-probability association; claims: blazars of 3HSP; none",
-    "settings": "the classifier: see NIMGPClassifier in the Python interface; 'none' is None",
-    "settings.inputs": "how noiseless inputs are inferred",
-    "settings.hyper": "hyper-parameters: where they start, and their priors",
-    "settings.training": "how the objective is maximised",
-}
-
 ALSO_SHARE = 0.01  #: Share of the unassociated sources of classes that no catalogue has, where none is stated.
 
 #: Settings of the estimator for catalogues, whatever the defaults of :class:`NIMGPClassifier`.
-DEFAULT_SETTINGS = {
-    "method": "nimgp-fo",
-    "objective": "predictive",
-    "label_noise": 0.0,
-    "steps": 500,
-    "learning_rate": 0.03,
-}
+DEFAULT_SETTINGS: dict[str, Any] = {"method": "nimgp-fo", "objective": "predictive", "label_noise": 0.0}
+DEFAULT_SETTINGS |= {"steps": 500, "learning_rate": 0.03}
 
 #: Minibatches end at the same objective as all sources in every step, in a quarter of the time. The mean of the steps
 #: and more draws make another seed change less.
@@ -82,45 +58,49 @@ _ALL_ROWS = {name: FULL_BATCH[name] for name in _MINIBATCHES}
 
 
 def default_settings(**given: Any) -> dict[str, Any]:
-    """Return the parameters of the estimator for catalogues; `given` ones come first.
-
-    It learns from minibatches, except with methods that have parameters for every source.
-    """
+    """Return the parameters of the estimator for catalogues, with `given` ones."""
     settings = {**DEFAULT_SETTINGS, **given}
     return {**(_ALL_ROWS if settings["method"] in PER_SOURCE else _MINIBATCHES), **settings}
 
 
-class Choices(TypedDict, total=False):
-    """Fields of a recipe that decide what is learned, as functions take them; None is not given."""
+class Learning(TypedDict, total=False):
+    """Fields of a recipe but the targets, as functions take them; None is not given."""
 
     features: str | None
     classes: str | ClassGrouping | None
     min_significance: float | None
+    settings: Settings | None
     class_priors: str | GroupPriors | None
+    also_share: float | None
+    evidence: str | None
+
+
+class Choices(Learning, total=False):
+    """Fields of a recipe, as functions take them; None is not given."""
+
+    targets: str | None
 
 
 @dataclass(frozen=True)
 class Recipe:
     """What to learn from and how, and how labels are made of it: with the same catalogues it gives the same labels.
 
-    It has no catalogue and no file in it. ``Recipe(features="six").with_settings(kernel="se")`` makes one,
-    :meth:`paper` is that of the main paper, and a configuration file (:meth:`to_toml`) or the metadata of a label table
-    (:meth:`from_meta`) give one back.
+    ``Recipe(features="six").with_settings(kernel="se")`` makes one, :meth:`paper` is that of the main paper, and a
+    configuration file (:meth:`to_toml`) or the metadata of a label table (:meth:`from_meta`) give one back.
     """
 
-    #: A feature set (such as six, extended or galactic), or names of features and numeric columns, separated by
-    #: commas.
+    #: A set, such as six, extended or galactic, or names of features and numeric columns, separated by commas.
     features: str = DEFAULT_FEATURE_SET
-    #: Grouping of the catalogue's classes, such as ``'bll,fsrq,psr'``; see :meth:`fermiclass.ClassGrouping.parse`. None
-    #: for what each code can be: :func:`fermiclass.catalog.default_classes`.
+    #: Grouping of the catalogue's classes, such as ``'bll,fsrq,psr'`` (:meth:`fermiclass.ClassGrouping.parse`); None is
+    #: what each code can be.
     classes: str | None = None
     min_significance: float | None = None  #: Learn only from sources with a larger Signif_Avg; None for all.
     #: Settings of the classifier, with its seed.
     settings: Settings = field(default_factory=lambda: Settings(**default_settings()))
     targets: str = "uncertain"  #: Which sources are labelled: 'unassociated', 'bcu', 'uncertain' or 'all'.
     class_priors: str | GroupPriors = DEFAULT_WAY  #: Their class priors: a way, or numbers by group and class.
-    #: Share of the unassociated sources that are expected to be of classes that no catalogue has
-    #: (:func:`fermiclass.learn_also`), the same for each of these classes; None for 0.01 if there are any.
+    #: Expected share of each class that no catalogue has (:func:`fermiclass.learn_also`) in the unassociated sources;
+    #: None for 0.01 if there are any.
     also_share: float | None = None
     evidence: str = ",".join(EVIDENCE)  #: Some of :data:`EVIDENCE`, separated by commas, or none.
 
@@ -139,9 +119,8 @@ class Recipe:
                 expected = "with_settings changes them" if kind is Settings else getattr(kind, "__name__", "text")
                 raise RecipeError(f"{name}={value!r} of a recipe is not valid: expected {expected}.")
         if self.evidence != "none" and not set(self.evidence.split(",")) <= {*EVIDENCE}:
-            raise RecipeError(
-                f"evidence={self.evidence!r} is not valid: expected some of {', '.join(EVIDENCE)}, or none"
-            )
+            known = ", ".join(EVIDENCE)
+            raise RecipeError(f"evidence={self.evidence!r} is not valid: expected some of {known}, or none")
 
     @property
     def used_evidence(self) -> tuple[str, ...]:
@@ -149,17 +128,14 @@ class Recipe:
         return tuple(name for name in EVIDENCE if name in self.evidence.split(","))
 
     @classmethod
-    def of(cls, recipe: Self | None, estimator: NIMGPClassifier | None = None, **given: Any) -> Self:
-        """Return a recipe, the default one if it is None, with the settings of an estimator and the given fields.
-
-        What is None is not given.
-        """
-        changes = {name: value for name, value in given.items() if value is not None}
-        if estimator is not None:
-            if not hasattr(estimator, "get_params"):
-                raise RecipeError(f"estimator={estimator!r} is no classifier. Write features='six' in full.")
-            changes["settings"] = Settings(**estimator.get_params())
-        return replace(cls() if recipe is None else recipe, **changes)
+    def of(cls, recipe: Self | None, **changes: Unpack[Choices]) -> Self:
+        """Return a recipe, the default one if it is None, with these fields changed; what is None is not given."""
+        hint = "settings of the classifier are given as recipe=Recipe().with_settings(steps=500)"
+        if not isinstance(recipe, cls | None):
+            raise RecipeError(f"{recipe!r} is no recipe. Write features='six' in full; {hint}.")
+        _refuse_unknown(changes, [each.name for each in fields(cls)], "field of a recipe", f"; {hint}.")
+        given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
+        return replace(cls() if recipe is None else recipe, **given)
 
     @classmethod
     def paper(cls, **settings: Any) -> Self:
@@ -178,11 +154,11 @@ class Recipe:
 
         Another method comes with its own size of minibatches, if the recipe has the default one. Steps replace epochs.
         """
+        _refuse_unknown(given, FIELDS, "setting")
         now, defaults = self.settings, Settings(**default_settings(method=self.settings.method))
         fresh = dict[str, Any]()
         if "method" in given and (now.batch_size, now.training) == (defaults.batch_size, defaults.training):
-            ours = default_settings(method=given["method"])
-            fresh = {name: ours[name] for name in _MINIBATCHES}
+            fresh = _ALL_ROWS if given["method"] in PER_SOURCE else _MINIBATCHES
             given = fresh | given
         for name in ("inputs", "hyper", "training"):  # what is not given stays
             if isinstance(given.get(name), Mapping):
@@ -196,9 +172,9 @@ class Recipe:
     def check(self, catalog: CatalogLike, sources: CatalogLike | None = None) -> Checked:
         """Find every fault of the input before TensorFlow is imported, and return what was made for that.
 
-        Raises CatalogError, ClassError or FeatureError when a feature or class is unknown, a class has too few sources
-        to learn from, class priors do not fit the classes, or there is nothing to label. Features that none of the
-        `sources` has, which are those to label and may be the same, are left out of the recipe.
+        Features that none of the `sources`, which are to be labelled, has are left out of the recipe. Raises
+        CatalogError, ClassError or FeatureError when a feature or class is unknown, a class has too few sources to
+        learn from, class priors do not fit the classes, or there is nothing to label.
         """
         catalog, same = catalog_of(catalog), sources is None or sources is catalog
         sources = None if sources is None else catalog if same else catalog_of(sources, "sources")
@@ -265,13 +241,7 @@ class Recipe:
         Raises CatalogError when metadata are missing, or one is not valid.
         """
         needed = ("features", "classes", "targets", WAY_KEY, EVIDENCE_KEY, "method", "steps", OPTIONS_KEY)
-        missing = [key for key in needed if key not in meta]
-        if missing:
-            raise CatalogError(
-                f"'{source}' does not say how its labels were made: it lacks {', '.join(missing[:4])}"
-                f"{' and more' if len(missing) > 4 else ''}. Give a table that 'fermiclass classify' wrote, in a "
-                "format with metadata (any but .csv), or a model folder."
-            )
+        refuse_lacking(meta, needed, source)
         try:
             scalars = {name: plain_setting(meta[name]) for name in FIELDS if name in meta}
             settings = Settings.from_json(dict.fromkeys(FIELDS) | scalars | json.loads(str(meta[OPTIONS_KEY])))
@@ -293,24 +263,19 @@ class Recipe:
     def to_toml(self) -> str:
         """Return the recipe as the text of a configuration file, which ``--config`` reads.
 
-        TOML has no None: without classes or limit there is no such entry, and a setting that is None is 'none'. Raises
-        RecipeError when a setting is an object that no text can hold.
+        A setting that is None is 'none'. Raises RecipeError when one is an object that no text can hold.
         """
         import tomli_w
 
-        content = {each.name: getattr(self, each.name) for each in fields(self)}
+        content = {name: value for name, value in vars(self).items() if value is not None}
         try:
-            content = {name: value for name, value in content.items() if value is not None}
-            text = tomli_w.dumps({**content, "settings": _swapped(self.settings.to_json(), None, "none")})
+            return tomli_w.dumps(content | {"settings": _swapped(self.settings.to_json(), None, "none")})
         except TypeError as error:
             raise RecipeError(f"the recipe cannot be written: {in_one_line(error)}.") from error
-        return re.sub(
-            r"^\[?([\w.]+)(?=\]$| = )", lambda entry: _with_comment(*entry.group(0, 1)), text, flags=re.MULTILINE
-        )
 
     @classmethod
     def from_toml(cls, text: str, source: str = "the recipe") -> Self:
-        """Return the recipe of a configuration file. What is absent has its default; `source` is its name in messages.
+        """Return the recipe of a configuration file, in messages `source`; what is absent has its default.
 
         Raises RecipeError when it is no TOML, or an entry is unknown or not valid.
         """
@@ -318,20 +283,24 @@ class Recipe:
             content = tomllib.loads(text)
             _refuse_unknown(content, [each.name for each in fields(cls)], "entry")
             given = _swapped(content.pop("settings", {}), "none", None)
-            _refuse_unknown(given, FIELDS, "setting")
             return typed(cls, content).with_settings(**given)
         except (TypeError, ValueError, AttributeError, RecursionError) as error:
             raise RecipeError(f"{source} cannot be used: {in_one_line(error).rstrip('.')}.") from error
 
 
-def _with_comment(start: str, name: str) -> str:
-    return f"# {COMMENTS[name]}\n{start}" if name in COMMENTS else start
+def refuse_lacking(meta: Mapping[str, Any], needed: Sequence[str], source: str) -> None:
+    """Raise CatalogError when metadata of labels are missing."""
+    if missing := [key for key in needed if key not in meta]:
+        raise CatalogError(
+            f"'{source}' does not say how its labels were made: it lacks {', '.join(missing[:4])}"
+            f"{' and more' if len(missing) > 4 else ''}. Give a table that 'fermiclass classify' wrote, in a "
+            "format with metadata (any but .csv), or a model folder."
+        )
 
 
-def _refuse_unknown(content: Mapping[str, Any], known: Iterable[str], what: str) -> None:
-    odd = [name for name in content if name not in set(known)]
-    if odd:
-        raise ValueError(f"it has an unknown {what} '{odd[0]}', known are {', '.join(known)}")
+def _refuse_unknown(content: Mapping[str, Any], known: Iterable[str], what: str, hint: str = "") -> None:
+    if odd := [name for name in content if name not in set(known)]:
+        raise RecipeError(f"unknown {what} '{odd[0]}', known are {', '.join(known)}{hint}")
 
 
 def _swapped(content: Any, old: Any, new: Any) -> Any:
@@ -377,7 +346,7 @@ def targets_of(catalog: Catalog, grouping: ClassGrouping, targets: str) -> np.nd
 
 
 def without_class_sets(settings: Settings) -> Settings:
-    """Return settings without the label sets that follow from the classes, such as ``bll|fsrq``: training adds them."""
+    """Return settings without the label sets that training adds, such as ``bll|fsrq``."""
     sets = {label: names for label, names in (settings.label_sets or {}).items() if "|".join(names) != label}
     return replace(settings, label_sets=sets)
 

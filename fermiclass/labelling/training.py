@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -17,10 +18,9 @@ from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, parse_feature
 from fermiclass.io.plain import versions
 from fermiclass.labelling.associations import of_release
 from fermiclass.labelling.catalog_model import CatalogModel, Provenance
-from fermiclass.labelling.class_priors import GroupPriors
 from fermiclass.labelling.counterparts import one_or_several
 from fermiclass.labelling.labels import Labels, labels_of
-from fermiclass.labelling.recipe import Checked, Recipe, default_settings
+from fermiclass.labelling.recipe import Checked, Choices, Recipe
 from fermiclass.labelling.unknown_values import complete
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.estimators.fitting import fit_classes
@@ -39,11 +39,6 @@ if TYPE_CHECKING:
 _OFTEN = 0.01
 
 
-def default_estimator(**settings: Any) -> NIMGPClassifier:
-    """Return the unfitted estimator for catalogues with :func:`default_settings`."""
-    return estimator_of(Recipe(settings=Settings(**default_settings(**settings))))
-
-
 def estimator_of(recipe: Recipe, rows: FeatureTable | None = None) -> NIMGPClassifier:
     """Return the unfitted estimator of a recipe; it knows the labels of `rows` that stand for sets of classes."""
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
@@ -59,13 +54,10 @@ def _settings(recipe: Recipe, rows: FeatureTable | None) -> Settings:
 
 def train(
     catalog: CatalogLike,
-    estimator: NIMGPClassifier | None = None,
-    *,
     recipe: Recipe | None = None,
-    features: str | None = None,
-    classes: str | ClassGrouping | None = None,
-    min_significance: float | None = None,
+    *,
     progress: Progress | None = None,
+    **changes: Unpack[Choices],
 ) -> CatalogModel:
     """Train a classifier on the sources of a catalogue that have a class.
 
@@ -73,19 +65,18 @@ def train(
     ----------
     catalog
         The training catalogue, or its file.
-    estimator
-        Unfitted classifier whose settings are used; by default those of the recipe.
     recipe
-        What to learn from and how; by default as the command ``fermiclass train``: ``Recipe()``.
-    features, classes, min_significance
-        Changes of the recipe: see the fields of :class:`fermiclass.Recipe`.
+        What to learn from and how; by default as the command ``fermiclass train``: ``Recipe()``. Settings of the
+        classifier are given by :meth:`fermiclass.Recipe.with_settings`.
     progress
         Called with the state of training every few steps.
+    changes
+        Fields of the recipe that are changed, such as ``features="six"``: see :class:`fermiclass.Recipe`.
 
     Returns
     -------
     CatalogModel
-        The model, with everything that it needs to label a catalogue.
+        With everything that it needs to label a catalogue.
 
     Raises
     ------
@@ -93,9 +84,10 @@ def train(
         When a class has too few sources to learn from.
     FeatureError
         When the catalogue does not support a feature.
+    RecipeError
+        When `recipe` is none, or a field is unknown.
     """
-    recipe = Recipe.of(recipe, estimator, features=features, classes=classes, min_significance=min_significance)
-    return train_checked(recipe.check(catalog), progress)
+    return train_checked(Recipe.of(recipe, **changes).check(catalog), progress)
 
 
 def train_checked(checked: Checked, progress: Progress | None = None) -> CatalogModel:
@@ -123,12 +115,9 @@ def train_checked(checked: Checked, progress: Progress | None = None) -> Catalog
 
 
 def _with_selection(model: CatalogModel, checked: Checked) -> CatalogModel:
-    """Return the model with what associations say: of a known release as it is kept, else by the default features.
-
-    It does not change the odds of AGN among themselves, or of other sources: only models of both have it.
-    """
+    """Return the model with what associations say: of a known release as it is kept, else by the default features."""
     of_agn = checked.grouping.of_agn(model.classes)
-    if of_agn.all() or not of_agn.any():
+    if of_agn.all() or not of_agn.any():  # nothing changes the odds among AGN, or among other sources
         return model
     catalog, recipe = checked.catalog, checked.recipe
     default = [feature.name for feature in parse_features(DEFAULT_FEATURE_SET, catalog)]
@@ -144,9 +133,8 @@ def _with_selection(model: CatalogModel, checked: Checked) -> CatalogModel:
 def training_counts(checked: Checked) -> dict[str, int]:
     """Return the number of training sources of each label, with a weight behind ``@``; those of classes come first."""
     labels = zip(checked.rows.y, checked.rows.weight, strict=True)
-    words = [f"{label}@{weight:g}".removesuffix("@1") for label, weight in labels]
-    learned = (*checked.grouping.names, *sorted({*words} - {*checked.grouping.names}))
-    return {word: words.count(word) for word in learned}
+    counts = Counter(f"{label}@{weight:g}".removesuffix("@1") for label, weight in labels)
+    return {word: counts[word] for word in dict.fromkeys([*checked.grouping.names, *sorted(counts)])}
 
 
 def _domain(rows: FeatureTable, grouping: ClassGrouping) -> TrainingDomain:
@@ -156,18 +144,11 @@ def _domain(rows: FeatureTable, grouping: ClassGrouping) -> TrainingDomain:
 
 def classify(
     catalog: CatalogLike,
-    estimator: NIMGPClassifier | None = None,
-    *,
     recipe: Recipe | None = None,
-    targets: str | None = None,
+    *,
     train_on: CatalogLike | None = None,
-    features: str | None = None,
-    classes: str | ClassGrouping | None = None,
-    min_significance: float | None = None,
-    class_priors: str | GroupPriors | None = None,
-    also_share: float | None = None,
-    evidence: str | None = None,
     counterparts: Candidates | Sequence[Candidates] = (),
+    **changes: Unpack[Choices],
 ) -> Table:
     """Train on the sources of a catalogue that have a class, and label the others.
 
@@ -175,37 +156,25 @@ def classify(
     ----------
     catalog
         The catalogue to label, or its file: see :func:`fermiclass.read_sources`.
-    estimator, recipe
-        As for :func:`train`.
+    recipe, changes
+        As for :func:`train`; and see :meth:`CatalogModel.label`.
     train_on
         Another training catalogue. Features that no source of `catalog` has are then left out of the model.
-    targets, features, classes, min_significance, class_priors, also_share, evidence
-        Changes of the recipe: see the fields of :class:`fermiclass.Recipe`, and :meth:`CatalogModel.label`.
     counterparts
         As for :meth:`CatalogModel.label`.
 
     Returns
     -------
     Table
-        The label table, the same as the command ``fermiclass classify`` writes. In its metadata, ``leftout`` has the
-        features that were left out.
+        The label table, as the command ``fermiclass classify`` writes it. Its metadata ``leftout`` are the features
+        that were left out.
 
     Raises
     ------
-    CatalogError, ClassError, FeatureError
+    CatalogError, ClassError, FeatureError, RecipeError
         As for :func:`train` and :meth:`CatalogModel.label`.
     """
-    recipe = Recipe.of(
-        recipe,
-        estimator,
-        targets=targets,
-        features=features,
-        classes=classes,
-        min_significance=min_significance,
-        class_priors=class_priors,
-        also_share=also_share,
-        evidence=evidence,
-    )
+    recipe = Recipe.of(recipe, **changes)
     counterparts = one_or_several(counterparts)  # before the training
     checked = recipe.check(catalog if train_on is None else train_on, catalog)
     table = checked.table if train_on is None else None
@@ -221,8 +190,6 @@ def retrain(
     progress: Progress | None = None,
 ) -> CatalogModel:
     """Train the model of a label table again: the same recipe and sources give the same model.
-
-    Other versions of the libraries may round differently; the model then differs slightly.
 
     Parameters
     ----------
@@ -245,19 +212,13 @@ def retrain(
 
 
 def checked_again(labels: Labels, train_on: Catalog) -> Checked:
-    """Return the recipe of a label table, checked with its training catalogue.
-
-    Raises CatalogError when the catalogue is another one, or gives other numbers of training sources.
-    """
+    """Return the recipe of a label table, checked with its training catalogue, which gives the same numbers."""
     labels.trained_on.check(train_on.origin, f"the model of '{labels.source}'")
     checked = labels.recipe.check(train_on)
     found, expected = training_counts(checked), labels.training_counts
     if found != expected:
-        numbers = ", ".join(
-            f"{found.get(name, 0)} {name} for {expected.get(name, 0)}"
-            for name in {**expected, **found}
-            if found.get(name) != expected.get(name)
-        )
+        odd = [name for name in {**expected, **found} if found.get(name) != expected.get(name)]
+        numbers = ", ".join(f"{found.get(name, 0)} {name} for {expected.get(name, 0)}" for name in odd)
         raise CatalogError(
             f"{train_on.source} does not give the training sources of '{labels.source}': {numbers}. Give the catalogue "
             "from which these labels were learned, with the same labels of your own."

@@ -11,13 +11,11 @@ from fermiclass.catalog.classes import CHANCE_CODES
 from fermiclass.errors import ClassError
 from fermiclass.features import FeatureTable
 
-#: Weight of labels that are guesses. Chance associations have what their code can be. Unassociated sources that the
-#: catalogue flags as soft Galactic emission are no pulsars: most match no known class, and two of the 22 that got a
-#: class since DR4 are pulsars. Both are much more alike than the sources with a class.
+#: Weight of labels that are guesses: of chance associations, and of unassociated sources that the catalogue flags as
+#: soft Galactic emission, which are no pulsars: of 22 that got a class since DR4, two are.
 GUESS = 0.15
 
-#: Factor within which the weight may be right: no later list can choose between them.
-GUESS_RANGE = 3.0
+GUESS_RANGE = 3.0  #: Factor within which the weight may be right: no later list can choose between them.
 
 MIN_PER_CLASS = 5  #: Least number of training sources of a class.
 
@@ -30,9 +28,7 @@ def training_rows(
     min_significance: float | None = None,
     guess: float = GUESS,
 ) -> FeatureTable:
-    """Return the rows of the sources to learn from in the features of all sources of a catalogue.
-
-    `guess` is the weight of labels that are guesses.
+    """Return the rows of the sources to learn from in the features of all sources; `guess` is the weight of guesses.
 
     Raises ClassError when a class has too few sources to learn from.
     """

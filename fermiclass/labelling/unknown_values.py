@@ -47,14 +47,9 @@ def find_companions(
         w_k ∝ N(x_o | x_k,o, A),
 
     with the `COMPANIONS` training sources of the largest weights, and of the covariance the diagonal. The domain has
-    the training sources and 2W; X, X_var and `missing`, the mask of what is not known, are ``(n, D)``.
-
-    `filled` are the ``(D,)`` values that stand for unknown ones in the training. Training sources with such a value of
-    an unknown feature are no companions, unless there are too few others.
-
-    `upper` are ``(n, D)`` upper limits u of unknown features, infinite where there is none. Each Gaussian is then cut
-    off at u: its weight is multiplied by the part below, Φ((u − mean)/σ), and it has the mean and the variance of this
-    part (:func:`below`).
+    the training sources and 2W. Training sources with a `filled` value ``(D,)`` of an unknown feature, which stands for
+    an unknown one, are no companions, unless there are too few others. At `upper` limits ``(n, D)`` of unknown
+    features, infinite where there is none, each Gaussian is cut off (:func:`below`).
     """
     W, K = 0.5 * domain.covariance, min(COMPANIONS, len(domain.X))
     known = np.full(domain.X.shape, True) if filled is None else filled != domain.X
@@ -84,8 +79,7 @@ def find_companions(
 def below(limit: float, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the logarithm of the part of Gaussians below a limit, and mean and variance of this part, ``(K,)`` each.
 
-    With z = (limit − mean)/σ and λ = φ(z)/Φ(z), the part is Φ(z), its mean is ``mean − σ λ``, and its variance ``σ² (1
-    − z λ − λ²)``. A variance below 10⁻¹² counts as this.
+    With z = (limit − mean)/σ and λ = φ(z)/Φ(z), these are ln Φ(z), ``mean − σ λ`` and ``σ² (1 − z λ − λ²)``.
     """
     from scipy.special import log_ndtr
 
@@ -98,10 +92,7 @@ def below(limit: float, mean: FloatArray, variance: FloatArray) -> tuple[FloatAr
 
 
 def complete(domain: TrainingDomain, table: FeatureTable, missing: NDArray[np.bool_] | None = None) -> FeatureTable:
-    """Return a feature table with mean and variance of :func:`find_companions` in place of what is not known.
-
-    By default that is what was imputed; `missing` is another mask, ``(n, D)``.
-    """
+    """Return the table with mean and variance of :func:`find_companions` for what is `missing`, by default imputed."""
     missing = table.imputed_value if missing is None else missing
     rows = np.flatnonzero(missing.any(axis=1))
     if not len(rows):
@@ -116,9 +107,8 @@ def complete(domain: TrainingDomain, table: FeatureTable, missing: NDArray[np.bo
 def average(weights: FloatArray, prediction: Prediction, ratios: FloatArray | None = None) -> Prediction:
     """Return the prediction of n sources from those of their companions, n · K in order; `weights` is ``(n, K)``.
 
-    The unknown features are part of the noiseless input over which :class:`Prediction` averages. Where probabilities
-    have the factors r_c, `ratios` ``(n, C)``, a companion counts by w_k Z_k with ``Z_k = Σ_c r_c π_kc``: so the factors
-    are those of the average of the probabilities π as trained. From P = r π / Z follows ``1 / Z_k = Σ_c P_kc / r_c``.
+    Where probabilities have the factors r_c, `ratios` ``(n, C)``, a companion counts by w_k Z_k with ``Z_k = Σ_c r_c
+    π_kc``: so the factors are those of the average of the probabilities π as trained; ``1 / Z_k = Σ_c P_kc / r_c``.
     """
     n, K = weights.shape
     P, std = (each.reshape(n, K, -1) for each in (prediction.probabilities, prediction.std))
@@ -128,27 +118,20 @@ def average(weights: FloatArray, prediction: Prediction, ratios: FloatArray | No
     mean = np.einsum("nk,nkc->nc", weights, P)
     second = np.einsum("nk,nkc->nc", weights, P**2 + std**2)
     entropy = entropy_of(mean)
-
-    def over(values: FloatArray) -> FloatArray:
-        return np.asarray(np.sum(weights * values.reshape(n, K), axis=1))
-
-    known_input = over(prediction.entropy - prediction.noise_entropy)
+    values = prediction.information, prediction.entropy - prediction.noise_entropy
+    information, known_input = (np.sum(weights * each.reshape(n, K), axis=1) for each in values)
     return replace(
         prediction,
         probabilities=mean / mean.sum(axis=1, keepdims=True),
         std=np.sqrt(np.maximum(second - mean**2, 0.0)),
         entropy=entropy,
-        information=over(prediction.information),
+        information=information,
         noise_entropy=np.maximum(entropy - known_input, 0.0),
     )
 
 
 def doubted(prediction: Prediction, in_doubt: NDArray[np.bool_], shares: FloatArray) -> Prediction:
-    """Return the prediction where sources ``(n,)`` have an implausible value: no label of them is confident.
-
-    Such a source is what it seems with probability 1/2, and else any member of the population with these class shares:
-    its other values may be wrong, too.
-    """
+    """Return the prediction where sources ``(n,)`` are in doubt: with probability 1/2 any member of the population."""
     either = 0.5 * prediction.probabilities + 0.5 * shares
     P = np.where(in_doubt[:, None], either, prediction.probabilities)
     entropy = np.where(in_doubt, entropy_of(P), prediction.entropy)

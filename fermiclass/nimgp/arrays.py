@@ -40,11 +40,9 @@ def mean_and_scale(values: np.ndarray, name: str | None = None) -> tuple[np.ndar
 
 
 def scale_of(mean: np.ndarray, spread: np.ndarray, name: str | None = None) -> np.ndarray:
-    """Return the scales of columns: their standard deviations, and 1 for constant columns.
+    """Return the spread ``(D,)``, or ``()`` of one column, with 1 for constant columns.
 
-    They are given by mean and spread ``(D,)``, or ``()`` of one column, whose name is for messages.
-
-    Raises ValueError when the square of a spread overflows, or becomes 0.
+    Raises ValueError, with the name, when its square overflows or becomes 0.
     """
     constant = spread <= 1e-12 * np.abs(mean)
     large = ~((spread < _MOST_SPREAD) & (np.abs(mean) < _MOST_SPREAD))
@@ -61,12 +59,11 @@ def scale_of(mean: np.ndarray, spread: np.ndarray, name: str | None = None) -> n
 
 
 def usual_range(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest value of each column of ``X`` (N, D) without its outliers, and their limits.
+    """Return the least and the largest value of each column of ``X`` (N, D) without outliers, and limits, ``(2, D)``.
 
-    Both are ``(2, D)``. An outlier is farther from the median than 50 times the standard deviation that a Gaussian with
-    these quartiles has, and than 30 times the farthest value that is nearer. The features of the LAT catalogues have
-    none, and the fluxes themselves, with Vela in them, have none either. A column has none, and infinite limits, where
-    half of the values are equal, or where a tenth or more would be outliers.
+    An outlier is farther from the median than 50 times the standard deviation that a Gaussian with these quartiles has,
+    and than 30 times the farthest value that is nearer. A column has none, and infinite limits, where half of the
+    values are equal, or where a tenth or more would be outliers.
     """
     first, median, third = np.nanpercentile(X, (25, 50, 75), axis=0)
     reach = _REACH * (third - first) / 1.349
@@ -80,10 +77,7 @@ def usual_range(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def without_outliers(X: np.ndarray, names: Sequence[str] | None = None) -> np.ndarray:
-    """Return training rows ``X`` (N, D) with the nearest value of :func:`usual_range` instead of outliers, and warn.
-
-    Raises ValueError when a feature has no value.
-    """
+    """Clip outliers in ``X`` (N, D) to :func:`usual_range`, and warn; ValueError when a feature has no value."""
     if np.any(nowhere := np.isnan(X).all(axis=0)):
         raise ValueError(f"feature {np.argmax(nowhere)} (counted from 0) is NaN in every row: leave it out")
     (low, high), _ = usual_range(X)
@@ -109,12 +103,10 @@ def warn_of_outliers(count: np.ndarray, low: np.ndarray, high: np.ndarray, names
 
 
 def part_frame(X: Any, X_var: Any = None) -> tuple[Any, Any, list[str]]:
-    """Return the values of a frame, their variances, and the names of its columns of standard deviations.
+    """Return the values of a frame, the squares of its columns Unc_x as variances, and the names of these columns.
 
-    Column Unc_x has the standard deviations of column x; a column without such a one is exact. What has no such columns
-    is returned as it is, with `X_var`.
-
-    Raises ValueError when there is Unc_x without x, a standard deviation is negative, or `X_var` is given too.
+    Without such columns X and `X_var` are returned as they are. Raises ValueError when there is Unc_x without x, a
+    standard deviation is negative, or `X_var` is given too.
     """
     columns = list(getattr(X, "columns", ()))
     errors = [name for name in columns if isinstance(name, str) and name.startswith(UNCERTAINTY_PREFIX)]
@@ -139,18 +131,11 @@ def part_frame(X: Any, X_var: Any = None) -> tuple[Any, Any, list[str]]:
 
 
 def align_columns(X: Any, X_var: Any = None, *, features: Iterable[str] | None = None, **beside: Any) -> Any:
-    """Return the variances of X with their columns in the order of X's.
+    """Return the variances of X with their columns in the order of X's: by name where both have names.
 
-    Columns go by their names where both have names, else by position. Rows go by position: they must have the same
-    names (index) where both have them.
-
-    `X`: inputs, ``(N, D)``: an array, or a frame of pandas or Polars.
-    `X_var`: their variances, or None.
-    `features`: names of X's columns where X itself has none.
-    `beside`: other values by row, such as y.
-
-    Raises ValueError when a value is masked or has a unit, an object among `beside` is missing, or names of columns or
-    rows differ.
+    `features` are the names where X, an array or a frame of pandas or Polars, has none; `beside` are other values by
+    row, such as y. Raises ValueError when a value is masked or has a unit, an object among `beside` is missing, or
+    names of columns or rows (index) differ.
     """
     for name, values in {"X": X, "X_var": X_var, **beside}.items():
         _check_values(name, values, X, complete=values is not X and values is not X_var)

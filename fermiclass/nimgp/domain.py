@@ -23,29 +23,20 @@ class TrainingDomain:
     """Features of the training sources, which define what is typical.
 
     W is the observed covariance within the classes. The distance of a source x with error variances V from a training
-    source x' is ``d² = (x − x')ᵀ (2W + diag V)⁻¹ (x − x')``: small if the scatter of a class, its correlations or the
-    error bars explain the difference. The depth of a source is its distance from its k-th nearest training source, and
-    its score is the fraction of training sources with a smaller depth, each measured against all others. The score is
-    one minus a conformal p-value (Laxhammar & Falkman 2010): uniform for sources like the training sources, 1 for a
-    source unlike all of them. Larger error bars never raise it.
-
-    `X` and `y` are features and classes of the training sources, ``(N, D)`` and ``(N,)``, `covariance` is 2W, ``(D,
-    D)``, `depths` are those of the training sources, sorted, ``(N,)``, and `neighbours` is k.
+    source x' is ``d² = (x − x')ᵀ (2W + diag V)⁻¹ (x − x')``. The depth of a source is its distance from its k-th
+    nearest training source, and its score is the fraction of training sources with a smaller depth, each measured
+    against all others: one minus a conformal p-value (Laxhammar & Falkman 2010). Larger error bars never raise it.
     """
 
-    X: FloatArray
-    y: NDArray[Any]
-    covariance: FloatArray
-    depths: FloatArray
-    neighbours: int
+    X: FloatArray  #: Features of the training sources, ``(N, D)``.
+    y: NDArray[Any]  #: Their classes, ``(N,)``.
+    covariance: FloatArray  #: 2W, ``(D, D)``.
+    depths: FloatArray  #: Those of the training sources, sorted, ``(N,)``.
+    neighbours: int  #: k.
 
     @classmethod
     def fit(cls, X: FloatArray, X_var: FloatArray, y: NDArray[np.str_], *, neighbours: int = 5) -> TrainingDomain:
-        """Measure the depths of the training sources ``X``, ``X_var`` (N, D) of classes ``y`` (N,).
-
-        Outliers count as the nearest of the other values. N is at least 2. With fewer than k + 1 sources, the farthest
-        one counts as the k-th nearest.
-        """
+        """Measure the depths of two or more training sources; outliers count as the nearest of the other values."""
         X = np.clip(X, *usual_range(X)[0])
         from_mean = np.empty_like(X)
         for name in np.unique(y):
@@ -60,18 +51,14 @@ class TrainingDomain:
         return replace(domain, depths=np.sort(domain._depth(X, X_var)))
 
     def score(self, X: FloatArray, X_var: FloatArray) -> FloatArray:
-        """Return for each row of ``X``, ``X_var`` (n, D) the fraction of training sources of smaller depth, (n,).
-
-        Between the depths of two training sources the score rises linearly, so that rounding changes it little.
-        """
+        """Return the scores ``(n,)``, which rise linearly between two depths, so that rounding changes them little."""
         depths, smaller = np.unique(self.depths, return_index=True)
         return np.interp(self._depth(X, X_var) * (1.0 - _ROUNDING), depths, smaller / len(self.depths), right=1.0)
 
     def distances(self, x: FloatArray, x_var: FloatArray, X: FloatArray | None = None) -> FloatArray:
         """Return the distances d of sources ``x``, ``x_var`` (..., D) from each of ``X`` (..., N, D), shape (..., N).
 
-        By default X is the attribute `X`. For many sources enter ``threadpool_limits(1)`` once: such small matrices are
-        slower on several threads.
+        X is by default that of the training sources. Enter ``threadpool_limits(1)`` before: it is faster.
         """
         # d² = |L⁻¹(x − x')|² with LLᵀ = 2W + diag V.
         whiten = self._whitening(x_var)
@@ -99,7 +86,7 @@ class TrainingDomain:
     def _shortlists(self, X: FloatArray, X_var: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
         """Return the training sources near each row (n, S), and distances (n,) within which no other one is.
 
-        The metric of the largest error bars bounds the distances of all rows from below: in it they are one product.
+        They are those in the metric of the largest error bars, which bounds all distances from below: one product.
         """
         count = self.neighbours + _SHORTLIST
         if len(self.X) <= count:
@@ -109,15 +96,10 @@ class TrainingDomain:
             A, B = (((each - centre) @ whiten.T).astype(np.float32) for each in (X, self.X))
             of_A, of_B = (np.square(each).sum(axis=1, keepdims=True) for each in (A, B))
             squares = np.hstack([A, of_A, np.ones_like(of_A)]) @ np.hstack([-2.0 * B, np.ones_like(of_B), of_B]).T
-            # The last bits of a square make way for the number of its source, which only lowers it. So the smallest
-            # numbers say which sources they are of: NumPy finds values sooner than their places.
-            bits, last = squares.view(np.int32), (1 << (len(B) - 1).bit_length()) - 1
-            bits &= ~last
-            bits |= np.arange(len(B), dtype=np.int32)
-            bits.partition(count, axis=1)
-            next_one = (bits[:, count] & ~last).view(np.float32)
-            rounding = 2.0**-21 * (X.shape[1] + 2) * (of_A[:, 0] + of_B.max())
-            return bits[:, :count] & last, np.sqrt(np.maximum(next_one - rounding, 0.0))
+            near = np.argpartition(squares, count, axis=1)[:, : count + 1]
+            next_one = np.take_along_axis(squares, near[:, -1:], axis=1)
+            rounding = 2.0**-21 * (X.shape[1] + 2) * (of_A + of_B.max())
+            return near[:, :-1], np.sqrt(np.maximum(next_one - rounding, 0.0))[:, 0]
 
     def _kth(self, distances: FloatArray) -> FloatArray:
         """Return the depths for distances (..., N): the k-th smallest, or the next one of a training source itself."""

@@ -1,8 +1,4 @@
-"""Kernels and likelihoods of GPflow: adapted to models here, copied, and as JSON holds them.
-
-With its likelihoods y may be a number, a count or a label. Reading JSON makes objects of GPflow's classes, and
-runs no code.
-"""
+"""Kernels and likelihoods of GPflow: adapted to models here, copied, and as JSON holds them."""
 
 from __future__ import annotations
 
@@ -30,30 +26,23 @@ _MOST_OF_REASON = 110  # letters of an error of TensorFlow or GPflow, which end 
 
 
 class GPflowKernel(Differentiated):
-    """Copies of a kernel of GPflow, one for each latent function.
+    """Copies of a kernel of GPflow, one for each latent function, in double precision."""
 
-    They compute in the type of GPflow's default, as do their parameters. Inputs and covariances have the type `dtype`.
-    """
-
-    def __init__(self, kernel: Any, num_functions: int, *, dtype: tf.DType = tf.float64) -> None:
+    def __init__(self, kernel: Any, num_functions: int) -> None:
         super().__init__()
         self.kernels = [copied_without_leak(kernel) for _ in range(num_functions)]
-        self._dtype = dtype
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """Covariances."""
-        each = [k(_of_function(X, c), None if X2 is None else _of_function(X2, c)) for c, k in enumerate(self.kernels)]
-        return tf.cast(tf.stack(each), self._dtype)
+        each = [k(_of(X, c), None if X2 is None else _of(X2, c)) for c, k in enumerate(self.kernels)]
+        return tf.stack(each)
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
-        """Variances."""
-        each = [k(_of_function(X, c), full_cov=False) for c, k in enumerate(self.kernels)]
-        return tf.cast(tf.stack(each), self._dtype)
+        return tf.stack([k(_of(X, c), full_cov=False) for c, k in enumerate(self.kernels)])
 
 
-def _of_function(X: tf.Tensor, c: int) -> tf.Tensor:
-    """Return the inputs of one latent function, in double precision."""
-    return tf.cast(X[min(c, X.shape[0] - 1)], tf.float64)
+def _of(X: tf.Tensor, c: int) -> tf.Tensor:
+    """Return the inputs of one latent function."""
+    return X[min(c, X.shape[0] - 1)]
 
 
 class GPflowLikelihood(Module):
@@ -63,16 +52,9 @@ class GPflowLikelihood(Module):
     only ``p(y | f)`` is used, at draws that a seed decides. Each row has one output y. Numbers are in double
     precision, as in GPflow.
 
-    `likelihood`: any GPflow likelihood whose ``p(y | f)`` does not depend on x. It is not copied, and training changes
-    it.
-    `offset`: initial b, ``(L,)`` or one number for all. It is learned, so that f may have a prior mean of zero; None
-    for a b of zero that is not.
-    `sets`: classes that each label may stand for, ``(K, C)``; None where every label is a class.
-    `num_draws`: number of draws of f for each source and step, if the likelihood draws; an even number.
-    `num_points`: number of quasi-Monte Carlo points of f in prediction for each draw of a noisy input; a power of 2.
-
-    Raises ValueError when the likelihood is not one of GPflow, needs x, has several outputs per row, or does not draw
-    and there are sets.
+    The likelihood is not copied, and training changes it. The offset, initial b, is learned, so that f may have a prior
+    mean of zero; None for a b of zero. Other arguments are those of `ClassLikelihood`. Raises ValueError as
+    :func:`check_likelihood`, or when the likelihood does not draw and there are sets.
     """
 
     def __init__(
@@ -106,27 +88,25 @@ class GPflowLikelihood(Module):
         return int(getattr(self.likelihood, "num_classes", 0))
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``E_q log p(y | f + b)`` for y (n,), shape (n,)."""
         if not self._draws:
             return self.likelihood.variational_expectations(*self._inputs(latent), self._outputs(y))
         return tf.reduce_mean(self._log_p_of_label(antithetic_draws(latent, self.num_draws, seed), y), axis=0)
 
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log E_q p(y | f + b)`` for y (n,), shape (n,)."""
         if not self._draws:
             return self._integrated(latent, y)
         log_p = self._log_p_of_label(antithetic_draws(latent, self.num_draws, seed), y)
         return tf.reduce_logsumexp(log_p, axis=0) - np.log(self.num_draws)
 
     def log_density(self, latent: LatentMoments, y: tf.Tensor, num_draws: int = 1) -> tf.Tensor:
-        """``log E_q p(y | f + b)`` in prediction, shape (n,). Every ``num_draws`` points are draws of one input."""
+        """``log E_q p(y | f + b)`` in prediction, shape (n,)."""
         if not self._draws:
             return self._integrated(latent, y)
         log_p = self._log_prob(draws_of_f(latent, num_draws, self.num_points), y)
         return tf.reduce_logsumexp(log_p, axis=0) - np.log(log_p.shape[0])
 
     def mean_and_var(self, latent: LatentMoments, num_draws: int = 1) -> tuple[tf.Tensor, tf.Tensor]:
-        """Mean and variance of y including noise, each (n, P). P is 1, or C for class probabilities."""
+        """Mean and variance of y including noise, each (n, P)."""
         if not self._draws:
             return self.likelihood.predict_mean_and_var(*self._inputs(latent))
         f = draws_of_f(latent, num_draws, self.num_points)
@@ -138,12 +118,6 @@ class GPflowLikelihood(Module):
         return mean, second - tf.square(mean)
 
     def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
-        """Quasi-Monte Carlo moments of the class probabilities.
-
-        Raises NotImplementedError when y is not a label.
-        """
-        if not self.num_classes:
-            raise NotImplementedError(f"{type(self.likelihood).__name__} has no classes: call mean_and_var instead")
         return moments_of_draws(self._log_p(draws_of_f(latent, num_draws, self.num_points)), ratio)
 
     def _log_p(self, f: tf.Tensor) -> tf.Tensor:
@@ -159,10 +133,7 @@ class GPflowLikelihood(Module):
         return tf.reduce_logsumexp(self._log_p(f) + tf.math.log(own), axis=1)
 
     def _integrated(self, latent: LatentMoments, y: tf.Tensor) -> tf.Tensor:
-        """``log E_q p(y | f + b)`` in GPflow's way, or by :func:`log_expectation` over a single function.
-
-        The 20 points of GPflow miss ``p(y | f)`` if it is narrow compared with the uncertainty of f, or y in the tail.
-        """
+        """``log E_q p(y | f + b)``; GPflow's 20 points miss a ``p(y | f)`` that is narrow, and a y in the tail."""
         if type(self.likelihood)._predict_log_density is not _BY_QUADRATURE or self.num_functions > 1:
             return self.likelihood.predict_log_density(*self._inputs(latent), self._outputs(y))
         scale = tf.sqrt(latent.var)
@@ -210,10 +181,7 @@ def check_likelihood(likelihood: object) -> None:
 
 
 def check_kernel(kernel: Any, input_dim: int) -> None:
-    """Raise KernelError unless a kernel of GPflow is one of rows of D features, in double precision.
-
-    Training would fail with pages of text, or not at all: on a GPU, a feature that does not exist may be 0.
-    """
+    """Raise KernelError unless a kernel is one of rows of D features, in double precision: training may not fail."""
     for part in (kernel, *getattr(kernel, "submodules", ())):
         dims, scales = getattr(part, "active_dims", None), np.shape(getattr(part, "lengthscales", 1.0))
         if dims is None:
@@ -261,11 +229,7 @@ def copied_without_leak(part: Any) -> Any:
 
 
 class Softplus(tfp.bijectors.Softplus):
-    """``low + log(1 + exp x)``, with a `low` in the precision of the parameter, or None for 0. Its graphs can be freed.
-
-    The softplus of TensorFlow Probability has a custom gradient. TensorFlow keeps it for ever, and with it the graph
-    of every training.
-    """
+    """``low + log(1 + exp x)``, without a custom gradient, which TensorFlow keeps for ever with its graph."""
 
     def __init__(self, low: Any = None) -> None:
         super().__init__(low=low)
@@ -277,11 +241,7 @@ class Softplus(tfp.bijectors.Softplus):
 
 
 def to_plain(part: Any) -> dict[str, Any]:
-    """Return class, arguments and parameters of a kernel or likelihood of GPflow, for :func:`from_plain`.
-
-    Raises TypeError when it has a class that is not GPflow's, an argument that JSON does not hold, or a prior
-    or transform of its own.
-    """
+    """Return class, arguments and parameters of a kernel or likelihood of GPflow; TypeError where JSON holds it not."""
     parameters = parameter_dict(part)
     content = _described(part) | {
         "values": {path: parameter.numpy().tolist() for path, parameter in parameters.items()},
@@ -297,7 +257,7 @@ def to_plain(part: Any) -> dict[str, Any]:
 
 
 def from_plain(content: Mapping[str, Any]) -> Any:
-    """Return the object of :func:`to_plain`. Raises ValueError when the content is not of that form."""
+    """Return the object of :func:`to_plain`, without running code of the file; ValueError for other contents."""
     try:
         part = _made(content)
         multiple_assign(part, {path: np.array(value) for path, value in content["values"].items()})
@@ -326,8 +286,7 @@ def _described(value: Any) -> Any:
         for name, argument in inspect.signature(kind).parameters.items()
         if name != "name" and getattr(value, name, argument.default) is not argument.default
     }
-    composed = hasattr(value, "kernels") or hasattr(value, "base_kernel")
-    if not composed and isinstance(value, gpflow.kernels.Kernel):
+    if isinstance(value, gpflow.kernels.Kernel) and not (hasattr(value, "kernels") or hasattr(value, "base_kernel")):
         arguments["active_dims"] = _described(value.active_dims)
     return {"class": kind.__name__, "arguments": arguments}
 

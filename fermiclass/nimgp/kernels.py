@@ -1,8 +1,6 @@
 """Covariance functions of all latent functions at once, with one set of hyper-parameters per class.
 
-A kernel makes its parameters, batched over the C latent functions, and has two formulae. Inputs have the shape
-``(C, n, D)``, or ``(1, n, D)`` if the latent functions share them. Covariances have ``(C, n, n')``. Gradients are
-automatic.
+Inputs have the shape ``(C, n, D)``, or ``(1, n, D)`` if the C latent functions share them; covariances ``(C, n, n')``.
 """
 
 from __future__ import annotations
@@ -17,11 +15,10 @@ import tensorflow as tf
 
 from fermiclass.nimgp.modules import EXP, SOFTPLUS, LogNormal, Module, Parameter, Transform
 
-# Medians of the log-normal priors, for standardised inputs: latent functions some units high, as log odds are, that
-# vary slowly, with little white noise. Initial values are the medians, but for the variance, which starts lower.
-# Distances between standardised inputs grow with √D, and length-scales with them. Length-scales and slopes have the
-# narrower priors: rows with small errors would make the functions vary faster than suits rows with large errors.
-# Priors are densities of the parameters themselves: training is drawn to their modes, at median · exp(−width²).
+# Medians of the log-normal priors, for standardised inputs, whose distances grow with √D: latent functions some units
+# high, as log odds are, that vary slowly. Length-scales and slopes have the narrower priors: rows with small errors
+# would make the functions vary faster than suits rows with large errors. Priors are densities of the parameters
+# themselves: training is drawn to their modes, at median · exp(−width²).
 _SLOPE_VARIANCE, WHITE = 0.1, 0.01
 WIDE, _NARROW = 1.0, 0.5  # standard deviations of logarithms
 
@@ -42,9 +39,7 @@ class Kernel(Protocol):
 class Differentiated(Module):
     """A kernel that TensorFlow differentiates."""
 
-    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """Covariances."""
-        raise NotImplementedError
+    K: Any
 
     def K_and_gradient(self, Z: tf.Tensor, X: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Covariances and gradient: the sum at a point depends on that point alone, so one backward pass gives all."""
@@ -116,15 +111,12 @@ class Starts(NamedTuple):
         transform: Transform = EXP,
         shape: Sequence[int] | None = None,
     ) -> Parameter:
-        """Return a parameter above 0, by default of each latent function, ``(C,)``.
-
-        Its logarithm has a normal prior of this width, if there are priors.
-        """
+        """Return a parameter above 0, by default of each latent function, ``(C,)``, with a log-normal prior if any."""
         shape, prior = shape or [self.num_functions], LogNormal(median, width) if self.hyper.priors else None
         return Parameter(np.full(shape, value), dtype=self.dtype, transform=transform, prior=prior)
 
     def variance_and_lengthscales(self, transform: Transform) -> tuple[Parameter, Parameter]:
-        """Return variances σ², ``(C,)``, which the transform keeps above 0, and length-scales ℓ, ``(C, D)``."""
+        """Return variances σ², ``(C,)``, and length-scales ℓ, ``(C, D)``."""
         scales, shape = self.scales, [self.num_functions, self.input_dim]
         variance = self.hyper.variance or scales.initial_variance
         median = scales.lengthscale_over_root_d * np.sqrt(self.input_dim)
@@ -135,29 +127,22 @@ class Starts(NamedTuple):
 
 
 class Stationary(Differentiated):
-    """``σ² κ(r²)``, ``r² = Σ_j (x_j − x'_j)² / ℓ_j²``. A subclass has the formula, and may have more parameters.
+    """``σ² κ(r²)``, ``r² = Σ_j (x_j − x'_j)² / ℓ_j²``, with variances σ² ``(C,)`` and length-scales ℓ ``(C, D)``.
 
-    Standardise the inputs: in single precision, distances are lost a thousand length-scales from the origin. ℓ is the
-    length-scale of GPflow; the ℓ_j of Villacampa-Calvo et al. (2021), section 2, is its square.
-
-    The variances σ² are ``(C,)``, the length-scales ℓ ``(C, D)``.
+    A subclass has the formula, ``at``. ℓ² is the ℓ_j of Villacampa-Calvo et al. (2021), section 2.
     """
+
+    at: Callable[[Distances], tf.Tensor]
 
     def __init__(self, starts: Starts) -> None:
         super().__init__()
         self.variance, self.lengthscales = starts.variance_and_lengthscales(SOFTPLUS)
 
-    def at(self, distances: Distances) -> tf.Tensor:
-        """Covariances at these distances."""
-        raise NotImplementedError(f"{type(self).__name__} has no formula")
-
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """Covariances."""
         A = X / self.lengthscales[:, None, :]
         return self.at(Distances(A, A if X2 is None else X2 / self.lengthscales[:, None, :]))
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
-        """Variances σ²."""
         return tf.repeat(self.variance[:, None], tf.shape(X)[1], axis=1)
 
 
@@ -165,7 +150,6 @@ class SquaredExponential(Stationary):
     """``σ² exp(−r²/2)``."""
 
     def at(self, distances: Distances) -> tf.Tensor:
-        """Covariances."""
         return tf.exp(distances.squared(-0.5, tf.math.log(self.variance)))
 
     def K_and_gradient(self, Z: tf.Tensor, X: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -185,7 +169,6 @@ class Matern32(Stationary):
     """``σ² (1 + √3 r) exp(−√3 r)``."""
 
     def at(self, distances: Distances) -> tf.Tensor:
-        """Covariances."""
         r = distances.scaled(3.0)
         return self.variance[:, None, None] * (1.0 + r) * tf.exp(-r)
 
@@ -194,7 +177,6 @@ class Matern52(Stationary):
     """``σ² (1 + √5 r + 5/3 r²) exp(−√5 r)``."""
 
     def at(self, distances: Distances) -> tf.Tensor:
-        """Covariances."""
         r = distances.scaled(5.0)
         return self.variance[:, None, None] * (1.0 + r + tf.square(r) / 3.0) * tf.exp(-r)
 
@@ -207,11 +189,9 @@ class Linear(Differentiated):
         self.variance = starts.positive(_SLOPE_VARIANCE, _SLOPE_VARIANCE, _NARROW)
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """Covariances."""
         return self.variance[:, None, None] * tf.matmul(X, X if X2 is None else X2, transpose_b=True)
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
-        """Variances σ² |x|²."""
         return self.variance[:, None] * tf.reduce_sum(tf.square(X), axis=-1)
 
     def K_and_gradient(self, Z: tf.Tensor, X: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -229,12 +209,10 @@ class Polynomial(Differentiated):
         self.degree, (self.variance, self.lengthscales) = starts.hyper.degree, starts.variance_and_lengthscales(EXP)
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """Covariances."""
         product = tf.matmul(X / tf.square(self.lengthscales)[:, None, :], X if X2 is None else X2, transpose_b=True)
         return self.variance[:, None, None] * (1.0 + product) ** self.degree
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
-        """Variances ``σ² (1 + Σ_j x_j² / ℓ_j²)^p``."""
         square = tf.reduce_sum(tf.square(X / self.lengthscales[:, None, :]), axis=-1)
         return self.variance[:, None] * (1.0 + square) ** self.degree
 
@@ -251,25 +229,19 @@ NAMED: Mapping[str, Callable[[Starts], Kernel]] = {
 
 @dataclass(eq=False)
 class Sum(Module):
-    """The sum of kernels, and white noise ``σ₀² [x = x']``: x = x' means the same point, not only the same position.
-
-    The variances σ₀² are ``(C,)``.
-    """
+    """The sum of kernels and of white noise ``σ₀² [x = x']`` ``(C,)``, where x = x' means the same point."""
 
     kernels: Sequence[Kernel]
     white: Parameter
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        """Sum of the covariances, with ``σ₀² I`` for a set of points with itself."""
         total = reduce(tf.add, (kernel.K(X, X2) for kernel in self.kernels))
         return total if X2 is not None else tf.linalg.set_diag(total, tf.linalg.diag_part(total) + self.white[:, None])
 
     def K_and_gradient(self, Z: tf.Tensor, X: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Sum of the covariances, and sum of the gradients."""
         found = [kernel.K_and_gradient(Z, X, weights) for kernel in self.kernels]
         k, gradient = (reduce(tf.add, each) for each in zip(*found, strict=True))
         return k, gradient
 
     def K_diag(self, X: tf.Tensor) -> tf.Tensor:
-        """Sum of the variances."""
         return reduce(tf.add, (kernel.K_diag(X) for kernel in self.kernels)) + self.white[:, None]

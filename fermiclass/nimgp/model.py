@@ -1,7 +1,4 @@
-"""The sparse multi-class GP with noisy inputs: its objective, and models from settings, by names or objects of GPflow.
-
-A user of the core may as well compose :class:`NoisyInputGP` from parts of their own.
-"""
+"""The sparse multi-class GP with noisy inputs: its objective, and models from settings."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from fermiclass.nimgp.inputs.models import (
 )
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.kernels import NAMED, WHITE, Kernel, Scales, Starts, Sum
-from fermiclass.nimgp.likelihoods.base import ClassLikelihood, Likelihood
+from fermiclass.nimgp.likelihoods.base import Likelihood
 from fermiclass.nimgp.likelihoods.named import make_likelihood, of_given_labels
 from fermiclass.nimgp.modules import SIGMOID, Beta, Module, Parameter, parameters_of
 from fermiclass.nimgp.names import LEARNED
@@ -33,7 +30,7 @@ from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import Settings
 from fermiclass.nimgp.targets import Outputs
 
-_OF_WRONG_LABELS = (1.0, 9.0)  # parameters of the Beta prior of ρ (Hernández-Lobato et al. 2011, section 2)
+_OF_WRONG_LABELS = Beta(1.0, 9.0)  # prior of ρ (Hernández-Lobato et al. 2011, section 2)
 
 _JITTER, _SMALL_JITTER = 1e-3, 1e-6  # what single precision needs, and what is enough for double precision
 _OF_TRAINING = "input_model"  # names of parameters that prediction does not need begin so
@@ -41,10 +38,7 @@ _OF_TRAINING = "input_model"  # names of parameters that prediction does not nee
 
 @dataclass(eq=False)
 class NoisyInputGP(Module):
-    """Sparse variational multi-class GP whose inputs may be noisy.
-
-    Kernel, likelihood, input model and noise are four independent choices.
-    """
+    """Sparse variational multi-class GP whose inputs may be noisy, composed of independent choices."""
 
     kernel: Kernel
     likelihood: Likelihood
@@ -66,11 +60,9 @@ class NoisyInputGP(Module):
         """Return an unbiased estimate of what training maximises, by default the evidence lower bound.
 
         ``(N/B) Σ_i { E_q(x_i) E_q(f) log p(y_i | f(x_i)) + [terms of q(x_i)] } − Σ_c KL(q(u_c) ‖ p(u_c))``
-        (Villacampa-Calvo et al. 2021, equation 10 and appendix A, which prints the inverse of the scale). If it is
-        `predictive`, ``log E_q(f) p(y_i | f(x_i))`` replaces the expected logarithm, and the sum is not a bound.
-
-        `batch`: B of the N sources.
-        `seed`: seed of all draws in this estimate, int32 (2,).
+        (Villacampa-Calvo et al. 2021, equation 10 and appendix A, which prints the inverse of the scale) for B of the N
+        sources. If it is `predictive`, ``log E_q(f) p(y_i | f(x_i))`` replaces the expected logarithm, and the sum is
+        not a bound. The seed is int32 (2,).
         """
         if self.noise is not None:
             batch = batch._replace(X_var=tf.ones_like(batch.X_var) * self.noise)
@@ -109,42 +101,36 @@ def build_model(
     dtype: tf.DType = tf.float64,
     **options: Any,
 ) -> NoisyInputGP:
-    """Compose an untrained classifier from the settings; see :func:`compose_model` for Z and other options.
+    """Compose an untrained classifier from the settings; see :func:`compose_model` for other options.
 
-    `sets` are the classes that each label may stand for (:class:`fermiclass.nimgp.targets.LabelTable`); None if each
-    label is a class.
+    `sets` are those of :class:`fermiclass.nimgp.targets.LabelTable`.
     """
-    num_draws = 2 * settings.training.draw_pairs
+    options |= {"dtype": dtype}
+    of_labels: dict[str, Any] = {"sets": sets, "num_draws": 2 * settings.training.draw_pairs}
     likelihood: Any
     if isinstance(settings.likelihood, str):
         epsilon, num_latent = settings.hyper.epsilon, 1 if num_classes == 2 else num_classes  # two classes share one
-        likelihood = make_likelihood(settings.likelihood, num_classes, epsilon=epsilon, dtype=dtype, sets=sets)
-        if isinstance(likelihood, ClassLikelihood):
-            likelihood.num_draws = num_draws
+        likelihood = make_likelihood(settings.likelihood, num_classes, epsilon=epsilon, dtype=dtype, **of_labels)
     else:
         from fermiclass.nimgp.from_gpflow import GPflowLikelihood, copied_without_leak
 
-        likelihood = GPflowLikelihood(
-            copied_without_leak(settings.likelihood), offset=None, sets=sets, num_draws=num_draws
-        )
+        likelihood = GPflowLikelihood(copied_without_leak(settings.likelihood), offset=None, **of_labels)
         num_latent = likelihood.num_functions
         if likelihood.num_classes != num_classes:
             raise ValueError(
                 f"the likelihood {type(settings.likelihood).__name__} has {likelihood.num_classes or 'no'} classes, "
                 f"the labels have {num_classes}"
             )
-    model = compose_model(
-        settings, Z, likelihood, num_latent, label_encoding(num_classes, sets), dtype=dtype, **options
-    )
+    model = compose_model(settings, Z, likelihood, num_latent, label_encoding(num_classes, sets), **options)
     if settings.label_noise == LEARNED:
-        model.label_noise = Parameter(0.1, dtype=dtype, transform=SIGMOID, prior=Beta(*_OF_WRONG_LABELS))
+        model.label_noise = Parameter(0.1, dtype=dtype, transform=SIGMOID, prior=_OF_WRONG_LABELS)
     elif settings.label_noise:
         model.label_noise = Parameter(settings.label_noise, dtype=dtype, transform=SIGMOID, trainable=False)
     return model
 
 
 def build_output_model(settings: Settings, Z: np.ndarray, outputs: Outputs, **options: Any) -> NoisyInputGP:
-    """Compose an untrained model of outputs, in double precision; see :func:`compose_model` for Z and other options."""
+    """Compose an untrained model of outputs, in double precision; see :func:`compose_model` for other options."""
     from fermiclass.nimgp.likelihoods.outputs import FUNCTION, make_output_likelihood
 
     num_draws = 2 * settings.training.draw_pairs
@@ -168,17 +154,10 @@ def compose_model(
     jitter: float = _JITTER,
     dtype: tf.DType = tf.float64,
 ) -> NoisyInputGP:
-    """Compose an untrained model with any likelihood, such as one of GPflow's.
+    """Compose an untrained model of N sources with any likelihood, such as one of GPflow's, of L latent functions.
 
-    `settings`: the other choices; its likelihood, ε and label noise play no part.
-    `Z`: initial inducing points ``(M, D)``, the same for every latent function.
-    `likelihood`, `num_latent`: p(y | f), and L, the number of latent functions that it needs.
-    `encode`: inputs of the network of ``'nimgp-nn'`` that represent y.
-    `num_data`: N.
-    `scales`: scales of stationary and polynomial kernels.
-    `input_prior`: p(x) of the training inputs; None for a flat one.
-    `seed`: seed of a network's first weights, and of draws that are made once.
-    `jitter`: initial jitter, relative to the mean of the diagonal of K(Z, Z).
+    Its likelihood, ε and label noise in the settings play no part. Each function begins with the inducing points ``Z``
+    (M, D). The seed is that of a network's first weights, and of draws that are made once.
     """
     refuse_after_fork()
     input_dim = Z.shape[1]
@@ -193,7 +172,7 @@ def compose_model(
         from fermiclass.nimgp.from_gpflow import GPflowKernel, check_kernel
 
         check_kernel(settings.kernel, input_dim)
-        kernels = [GPflowKernel(settings.kernel, num_latent, dtype=dtype)]
+        kernels = [GPflowKernel(settings.kernel, num_latent)]
     return NoisyInputGP(
         Sum(kernels, white=starts.positive(settings.hyper.white, WHITE)),
         likelihood,
@@ -212,10 +191,7 @@ def weights_of(model: NoisyInputGP) -> dict[str, np.ndarray]:
 
 
 def assign_weights(model: NoisyInputGP, weights: Mapping[str, np.ndarray]) -> None:
-    """Set a model's parameters, but for those of its input model, to what :func:`weights_of` returned.
-
-    Raises ValueError when names or shapes are not those of such a model.
-    """
+    """Set parameters to what :func:`weights_of` returned; ValueError when names or shapes are not such a model's."""
     parameters = {name: each for name, each in parameters_of(model).items() if not name.startswith(_OF_TRAINING)}
     check_arrays(weights, {name: tuple(parameter.shape) for name, parameter in parameters.items()})
     for name, parameter in parameters.items():

@@ -1,7 +1,6 @@
 """Parameters of models: transformed, with priors, and found by name. Calls of TensorFlow graphs.
 
-The interface is that of GPflow, and parameters of GPflow may be in the same model. These here need neither GPflow nor
-TensorFlow Probability, whose import takes seconds, and they may be in single precision.
+The interface is that of GPflow, whose parameters may be in the same model, but whose import takes seconds.
 """
 
 from __future__ import annotations
@@ -59,12 +58,9 @@ SIGMOID = Transform(tf.sigmoid, lambda p: np.log(p) - np.log1p(-p))
 
 
 class Parameter(tf.Module):
-    """An array that training may change. It can stand where a tensor can.
+    """An array that training may change, inside the limits of its transform. It can stand where a tensor can.
 
-    The transform keeps its value inside limits. The prior is a density of the value itself, not of the unconstrained
-    number that training changes; without one the value is found by maximum likelihood.
-
-    Raises ValueError when a number is outside of the limits of the transform.
+    The prior is a density of the value itself. Raises ValueError when a number is outside of the limits.
     """
 
     def __init__(
@@ -82,11 +78,6 @@ class Parameter(tf.Module):
         self.unconstrained_variable = tf.Variable(tf.zeros(self.shape, dtype), trainable=trainable)
         self.assign(value)
 
-    @property
-    def trainable(self) -> bool:
-        """Whether training changes the value."""
-        return bool(self.unconstrained_variable.trainable)
-
     def numpy(self) -> np.ndarray:
         """Return the value as an array."""
         return np.asarray(tf.convert_to_tensor(self).numpy())
@@ -95,7 +86,7 @@ class Parameter(tf.Module):
         return self.numpy().astype(dtype or self.dtype.as_numpy_dtype)
 
     def assign(self, value: Any) -> None:
-        """Set the value: numbers, or with no transform a tensor of a graph too, as natural gradients do."""
+        """Set the value: numbers, or without a transform a tensor of a graph too."""
         if self.transform != IDENTITY:  # a copy has another object
             with np.errstate(all="ignore"):
                 value = self.transform.inverse(np.asarray(value, np.float64))
@@ -135,17 +126,12 @@ class Module(tf.Module):
 
 
 def parameters_of(part: object) -> dict[str, Parameter]:
-    """Return the parameters of a model or a part of one by their names, such as ``kernel.kernels[0].variance``.
-
-    GPflow's parameters are found, too. A part without parameters, which need not be a module, has none.
-    """
+    """Return the parameters of a part of a model, GPflow's too, by names such as ``kernel.kernels[0].variance``."""
     if not isinstance(part, tf.Module):
         return {}
     found = {}
-    # as TensorFlow finds variables
-    for path, parameter in part._flatten(
-        predicate=lambda value: hasattr(value, "unconstrained_variable"), with_path=True
-    ):
+    flat = part._flatten(predicate=lambda value: hasattr(value, "unconstrained_variable"), with_path=True)
+    for path, parameter in flat:  # as TensorFlow finds variables
         name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
         found[name.removeprefix(".")] = parameter
     return found
@@ -158,27 +144,21 @@ def copied(part: Any) -> Any:
 
 
 def call_graph(function: Any, *arguments: Any, any_length: bool = False) -> Any:
-    """Call a function that ``tf.function`` returned, without a warning to users who fit one model after another.
+    """Call a function that ``tf.function`` returned; `any_length` makes one trace serve for tensors of all lengths.
 
-    TensorFlow warns about a function that is traced at nearly every call, and it counts the functions of different
-    models as one. An explicit trace does not count.
-
-    With `any_length` one trace serves for tensors of all lengths; it must not depend on the length.
+    TensorFlow warns of a function that is traced often, and counts those of different models as one. An explicit trace
+    does not count.
     """
     if function.experimental_get_tracing_count() == 0 and not tf.config.functions_run_eagerly():
+        example: Any = arguments
         if any_length:
             example = tf.nest.map_structure(lambda a: tf.TensorSpec([None, *a.shape[1:]], a.dtype), arguments)
-            function.get_concrete_function(*example)
-        else:
-            function.get_concrete_function(*arguments)
+        function.get_concrete_function(*example)
     return function(*arguments)
 
 
 class Kept(Generic[T]):
-    """The latest few things of a kind that take long to make, such as graphs, by keys.
-
-    `most`: how many are kept.
-    """
+    """The latest few things of a kind that take long to make, such as graphs, by keys."""
 
     def __init__(self, most: int) -> None:
         self._most, self._lock = most, Lock()

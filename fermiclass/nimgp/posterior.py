@@ -32,11 +32,9 @@ class LatentMoments(NamedTuple):
 
 
 class SparsePosterior(Module):
-    """``q(v_c) = N(m_c, S_c)`` for C latent functions, with trainable inducing points.
+    """``q(v_c) = N(m_c, S_c)`` for C latent functions, with trainable inducing points ``Z`` (C, M, D).
 
-    `Z`: initial inducing points, ``(C, M, D)``.
-    `jitter`: number that is added to the diagonal of K(Z, Z), relative to the mean of the diagonal. Training may raise
-    it.
+    The jitter is added to the diagonal of K(Z, Z), relative to its mean. Training may raise it.
     """
 
     def __init__(self, Z: np.ndarray, *, jitter: float, dtype: tf.DType = tf.float64) -> None:
@@ -56,7 +54,7 @@ class SparsePosterior(Module):
         return tf.linalg.cholesky(tf.linalg.set_diag(K, diagonal + jitter))
 
     def functions(self, kernel: Kernel) -> TrainingFunctions:
-        """Return the latent functions for training. All that the points share is computed once."""
+        """Return the latent functions for training."""
         Z, L = tf.convert_to_tensor(self.Z), self._cholesky(kernel)
         weights = tf.linalg.triangular_solve(L, self.q_mu[:, :, None], adjoint=True)[:, :, 0]
         S_sqrt = tf.linalg.band_part(self.q_sqrt, -1, 0)
@@ -70,11 +68,13 @@ class SparsePosterior(Module):
         return 0.5 * (squares - self.q_mu.shape.num_elements() - log_det)
 
     def predictor(self, kernel: Kernel) -> PredictiveFunctions:
-        """Return the latent functions for prediction. Terms of the inducing points alone are computed once."""
+        """Return the latent functions for prediction, by inverses in double precision."""
         Z, L = tf.convert_to_tensor(self.Z), self._cholesky(kernel, tf.float64)
-        S_sqrt = tf.linalg.band_part(self.q_sqrt, -1, 0)
-        weights, precision = (tf.cast(a, Z.dtype) for a in _weights_and_precision(L, self.q_mu, S_sqrt))
-        return PredictiveFunctions(kernel, Z, weights, precision)
+        m, S_sqrt = (tf.cast(a, tf.float64) for a in (self.q_mu, tf.linalg.band_part(self.q_sqrt, -1, 0)))
+        inverse = tf.linalg.triangular_solve(L, tf.eye(Z.shape[-2], dtype=tf.float64))
+        weights = tf.linalg.matvec(inverse, m, transpose_a=True)
+        precision = tf.matmul(inverse, tf.matmul(_shrink(S_sqrt), inverse), transpose_a=True)
+        return PredictiveFunctions(kernel, Z, tf.cast(weights, Z.dtype), tf.cast(precision, Z.dtype))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,16 +129,6 @@ class PredictiveFunctions(Functions):
         return LatentMoments(mean, tf.maximum(var, _LEAST))
 
 
-def _weights_and_precision(L: tf.Tensor, q_mu: tf.Tensor, S_sqrt: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return ``L⁻ᵀ m`` and ``L⁻ᵀ (I − S) L⁻¹``, in double precision because of the inverses."""
-    L, m, S_sqrt = (tf.cast(a, tf.float64) for a in (L, q_mu, S_sqrt))
-    identity = tf.eye(tf.shape(L)[-1], batch_shape=tf.shape(L)[:-2], dtype=tf.float64)
-    L_inverse = tf.linalg.triangular_solve(L, identity)
-    shrink = _shrink(S_sqrt)
-    weights = tf.linalg.matvec(L_inverse, m, transpose_a=True)
-    return weights, tf.matmul(L_inverse, tf.matmul(shrink, L_inverse), transpose_a=True)
-
-
 def _shrink(S_sqrt: tf.Tensor) -> tf.Tensor:
     """Return I − S, by which the data reduce the variances, ``(C, M, M)``."""
     square = tf.matmul(S_sqrt, S_sqrt, transpose_b=True)
@@ -146,10 +136,9 @@ def _shrink(S_sqrt: tf.Tensor) -> tf.Tensor:
 
 
 def _squares(B: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
-    """Return ``aᵀ B a`` of the columns of A (C, M, n) with symmetric B (C, M, M), ``(C, n)``.
+    """Return ``aᵀ B a`` of the columns of A (C, M, n) with symmetric B (C, M, M), ``(C, n)``; no second derivatives.
 
-    The first derivatives are right, and there are no second ones. That by a is ``2 B a``, which is known: TensorFlow
-    would make the product B A again.
+    The derivative by a is ``2 B a``, which is known: TensorFlow would make the product B A again.
     """
     fixed = tf.stop_gradient(A)
     return tf.reduce_sum((2.0 * A - fixed) * tf.matmul(B, fixed), axis=-2)

@@ -1,7 +1,4 @@
-"""Settings of the classifier: names, defaults, and the values that are allowed. TensorFlow is not imported.
-
-What they mean stands in the docstrings of :class:`fermiclass.NIMGPClassifier` and of the options here.
-"""
+"""Settings of the classifier: names, defaults, and the values that are allowed. TensorFlow is not imported."""
 
 from __future__ import annotations
 
@@ -27,8 +24,7 @@ from fermiclass.nimgp.names import (
     RESPONSES,
 )
 
-#: Chosen by method and number of rows.
-AUTO = "auto"
+AUTO = "auto"  #: Chosen by method and number of rows.
 _MOST = 100  # numbers in a sequence
 
 
@@ -170,11 +166,7 @@ _OPTIONS = {"inputs": InputOptions, "hyper": HyperOptions, "training": TrainingO
 
 @dataclass(frozen=True)
 class Settings(_Checked):
-    """Which model, how it is trained, and how it predicts: the parameters of :class:`fermiclass.NIMGPClassifier`.
-
-    Options may be given as mappings, and are kept as objects. None stands for the default options, and for no label
-    sets and no label weights.
-    """
+    """The parameters of :class:`fermiclass.NIMGPClassifier`. Options given as mappings are kept as objects."""
 
     method: str = _setting("nimgp-fo", *METHODS)
     likelihood: Any = _setting("softmax", *LIKELIHOODS, _GPFLOW_LIKELIHOOD)  # noqa: RUF009 (an immutable default)
@@ -214,9 +206,7 @@ class Settings(_Checked):
             given = getattr(self, name)
             object.__setattr__(self, name, {} if given is None else _of_labels(name, given))
         kernel, kernels = self.kernel, ", ".join(KERNELS)
-        named = isinstance(kernel, str)
-        sound = named and set(kernel.split("+")) <= set(KERNELS)
-        if not (sound or (not named and _GPFLOW_KERNEL.accepts(kernel))):
+        if not (set(kernel.split("+")) <= set(KERNELS) if isinstance(kernel, str) else _GPFLOW_KERNEL.accepts(kernel)):
             raise ValueError(f"kernel={kernel!r} is unknown: join some of {kernels} by '+', or give {_GPFLOW_KERNEL}")
         if self.temperature != 1 and isinstance(self.likelihood, str) and self.likelihood == "step":
             raise ValueError(f"temperature={self.temperature!r} is not valid: the step likelihood has no scale of f")
@@ -240,10 +230,7 @@ class Settings(_Checked):
         return found | {name: None for name, default in defaults.items() if found[name] == default}
 
     def to_json(self, *, objects: Callable[[Any], str] | None = None) -> dict[str, Any]:
-        """Return the settings as JSON holds them; `objects` makes texts of what it cannot hold.
-
-        Without it, objects of GPflow are described in full, and other objects raise a TypeError.
-        """
+        """Return the settings as JSON holds them; `objects` makes texts of what it cannot hold, or a TypeError."""
 
         def plain(value: Any) -> Any:
             if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:  # a number of NumPy

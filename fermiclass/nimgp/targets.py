@@ -1,8 +1,6 @@
 """What labels and outputs of training rows mean.
 
-A label may say less than a class: "bll or fsrq". It stands for a set S of classes of which one is right, and its
-likelihood is ``p(S | f) = Σ_{c in S} p(c | f)``. Classes have the numbers 0 … C − 1, labels that stand for sets the
-numbers from C on.
+Classes have the numbers 0 … C − 1, labels that stand for sets of classes, such as "bll or fsrq", those from C on.
 """
 
 from __future__ import annotations
@@ -23,10 +21,7 @@ STANDARDISED = ("gaussian", "student-t")
 
 
 def has_label(y: np.ndarray) -> np.ndarray:
-    """Return which rows have a label, ``(N,)``: one with other characters than blanks.
-
-    Raises TypeError when labels are bytes or times.
-    """
+    """Return which rows have a label with other characters than blanks, ``(N,)``; TypeError for bytes and times."""
     if y.dtype.kind in "mM":
         raise TypeError(f"y holds times ({y.dtype}); expected text or whole numbers: give the class of each source")
     first = next(iter(y.ravel()[:1].tolist()), None)
@@ -55,20 +50,15 @@ class LabelTable:
     ) -> LabelTable:
         """Return what the labels ``y`` stand for. One that may stand for every class says nothing, and has no place.
 
-        `sets` are the classes of labels that stand for sets, of which some may not occur; `num_rows` is the number of
-        training rows, by default that of y.
-
+        `sets` are the classes of labels that stand for sets, which need not occur; `num_rows` is by default that of y.
         Raises ValueError when a set names a class that no row has, two labels differ by blanks alone, there are fewer
         than two classes, or too many for so many rows.
         """
         labels, sets = np.unique(y), sets or {}
         bare: dict[str, str] = {}
         for label in map(str, labels):
-            if bare.setdefault(label.strip(), label) != label:
-                raise ValueError(
-                    f"the labels {bare[label.strip()]!r} and {label!r} differ by blanks alone: strip them, or rename "
-                    "one"
-                )
+            if (first := bare.setdefault(label.strip(), label)) != label:
+                raise ValueError(f"the labels {first!r} and {label!r} differ by blanks alone: strip or rename them")
         is_set = np.isin(np.array([str(label) for label in labels], dtype=str), list(sets))
         classes = labels[~is_set]
         if len(classes) < 2:
@@ -82,13 +72,11 @@ class LabelTable:
             )
         known = [str(name) for name in classes]
         members = {label: sets[str(label)] for label in labels[is_set]}
-        for label, each in members.items():
-            if not set(each) <= set(known):
-                lost = next(member for member in each if member not in known)
-                raise ValueError(
-                    f"the label '{label}' may stand for the class '{lost}', but no row has that class: leave the class "
-                    "out of the set"
-                )
+        if lost := [(label, member) for label, each in members.items() for member in each if member not in known]:
+            raise ValueError(
+                f"the label '{lost[0][0]}' may stand for the class '{lost[0][1]}', but no row has that class: leave "
+                "the class out of the set"
+            )
         open_labels = [label for label, each in members.items() if len(each) < len(known)]
         names = np.concatenate([classes, np.array(open_labels, dtype=labels.dtype)])
         membership = [np.isin(known, members[label]) for label in open_labels]
@@ -113,41 +101,27 @@ class Outputs(NamedTuple):
     #: Mean and scale of the outputs that a model learns from.
     centre: float
     spread: float
-    #: Share of each binary output, ``(1,)`` or ``(2,)``; else empty.
-    shares: FloatArray
 
     @classmethod
     def of(cls, likelihood: Any, y: FloatArray) -> Outputs:
-        """Measure outputs ``y`` (N,) for a likelihood: a name, or an object of GPflow.
-
-        Raises ValueError as :func:`check_outputs`, and when the square of y overflows.
-        """
+        """Measure outputs ``y`` (N,); ValueError as :func:`check_outputs`, and when the square of y overflows."""
         mean, scale = map(float, mean_and_scale(y, "y"))
-        shares = np.empty(0)
-        if isinstance(likelihood, str):
-            check_outputs(likelihood, y)
-            if likelihood in STANDARDISED:
-                return cls(mean, scale, 0.0, 1.0, shares)
-            if likelihood == "bernoulli":
-                shares = (np.bincount(y.astype(int)) + 1.0) / (len(y) + y.max() + 1.0)
-        return cls(0.0, 1.0, mean, scale, shares)
+        check_outputs(likelihood, y)
+        standardised = isinstance(likelihood, str) and likelihood in STANDARDISED
+        return cls(mean, scale, 0.0, 1.0) if standardised else cls(0.0, 1.0, mean, scale)
 
     @classmethod
     def from_arrays(cls, *arrays: FloatArray) -> Outputs:
         """Return the outputs with these fields. Raises ValueError when they have values that are not possible."""
-        *numbers, shares = arrays
-        mean, scale, centre, spread = (float(a) if a.shape == () else np.nan for a in numbers)
-        if not (scale > 0 and spread > 0 and np.isfinite(mean + centre) and shares.ndim == 1 and np.all(shares > 0)):
-            raise ValueError("the arrays of outputs are not means, positive scales and positive shares")
-        return cls(mean, scale, centre, spread, shares)
+        mean, scale, centre, spread = (float(a) if a.shape == () else np.nan for a in arrays)
+        if not (scale > 0 and spread > 0 and np.isfinite(mean + centre)):
+            raise ValueError("the arrays of outputs are not means and positive scales")
+        return cls(mean, scale, centre, spread)
 
 
-def check_outputs(likelihood: str, y: FloatArray) -> None:
-    """Check that outputs are valid for a likelihood by name.
-
-    Raises ValueError when counts are not integers of 0 or more, or a binary y is not 0 or 1.
-    """
-    if likelihood in STANDARDISED:
+def check_outputs(likelihood: Any, y: FloatArray) -> None:
+    """Raise ValueError when counts are not whole numbers of 0 or more, or a y for 'bernoulli' is not 0 or 1."""
+    if not isinstance(likelihood, str) or likelihood in STANDARDISED:
         return
     odd = np.flatnonzero((y < 0) | (y != np.floor(y)) | ((y > 1) if likelihood == "bernoulli" else False))
     if odd.size:

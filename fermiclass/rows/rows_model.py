@@ -116,10 +116,8 @@ def fit_rows(
     RowsError
         When rows cannot be read, have no labels or only one class, or columns cannot be named after their classes.
     """
-    from sklearn.base import clone
-
     from fermiclass.nimgp.estimators.preparation import random_seed
-    from fermiclass.nimgp.estimators.streams import StreamStatistics, check_streamable
+    from fermiclass.nimgp.estimators.streams import StreamStatistics, check_streamable, fit_stream
     from fermiclass.nimgp.settings import Settings
 
     settings = Settings(**estimator.get_params(deep=False))
@@ -154,7 +152,8 @@ def fit_rows(
         limits,
         {"features": rows.columns.features, "contents": found.digest},
     )
-    fitted = clone(estimator).fit_stream(minibatches, statistics, checkpoint=place, progress=progress).fitted_
+    told = estimator._observer(progress)
+    fitted = fit_stream(settings, minibatches, statistics, checkpoint=place, progress=told)
     provenance = RowsProvenance(Path(rows.source).name, found.num_labelled, versions())
     y = np.asarray(typical.y)
     of_one = np.isin(y, fitted.target.classes)  # not those that stand for several classes

@@ -28,12 +28,9 @@ _MOST_BASELINES = 5  #: Baselines that are printed, the best ones.
 _NOISY, _NOISELESS = "nimgp", "mgp"
 
 
-def directions() -> str:
-    """Return in which of the printed metrics lower is better, a sentence."""
-    higher = [column.heading for column in COLUMNS.values() if column.heading and column.higher_is_better]
-    if not higher:
-        return "Lower is better in all of them."
-    return f"Higher is better in {', '.join(higher)}, lower in all others."
+def definitions() -> str:
+    """Return what the printed metrics are, a line each."""
+    return "\n".join(f"{column.heading}: {column.meaning}." for column in COLUMNS.values() if column.heading)
 
 
 def shown(evaluation: Evaluation) -> list[str]:
@@ -164,9 +161,8 @@ def print_evaluation(evaluation: Evaluation) -> None:
     say(methods_table(evaluation))
     if hidden := len(evaluation.results) - len(shown(evaluation)):
         say(f"{hidden} more baselines are not as good; --json writes them all.")
-    definitions = "\n".join(f"{column.heading}: {column.meaning}." for column in COLUMNS.values() if column.heading)
     say(
-        f"{definitions}\n{directions()} The best constant probabilities have an NLL of "
+        f"{definitions()}\nLower is better in all of them. The best constant probabilities have an NLL of "
         f"{evaluation.nll_of_constants:.3f}. s: seconds of training and prediction."
     )
     chance = evaluation.table.loc[best, "ece_by_chance"]

@@ -73,8 +73,10 @@ print(f"median error, unassociated: {np.median(error[unknown]):.3f}")
 
 # %%
 BOUND = {"objective": "elbo", "label_noise": 0, "batch_size": None, "learning_rate": 0.03}
-nimgp = fc.train(catalog, fc.NIMGPClassifier(method="nimgp", **BOUND), **choices)
-mgp = fc.train(catalog, fc.NIMGPClassifier(method="mgp", **BOUND), **choices)
+BOUND |= {"steps": "auto", "training": {"draw_pairs": 16}}
+recipe = fc.Recipe(**choices).with_settings(**BOUND)
+nimgp = fc.train(catalog, recipe.with_settings(method="nimgp"))
+mgp = fc.train(catalog, recipe.with_settings(method="mgp"))
 labels_nimgp = nimgp.label(catalog, class_priors="trained")
 labels_mgp = mgp.label(catalog, class_priors="trained")
 

@@ -31,8 +31,8 @@ def numbers(some, seed=0, error=0.0, slope=0.015):
 
 
 def estimated(some, table, column="X", features=FEATURES, steps=5, **options):
-    quick = fc.NIMGPRegressor(method="nimgp-fo", steps=steps, num_inducing=10)
-    return fc.estimate(fc.join(some, table), column, estimator=quick, features=features, folds=2, **options)
+    quick = fc.Recipe().with_settings(steps=steps, num_inducing=10)
+    return fc.estimate(fc.join(some, table), column, quick, features=features, folds=2, **options)
 
 
 def of_ours(found):

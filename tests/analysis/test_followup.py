@@ -13,7 +13,6 @@ from fermiclass.analysis.facts import CLAIMS, KNOWN, past_candidates
 from fermiclass.analysis.followup import ADDED, CRITERIA
 from fermiclass.brought.other_list import OtherList
 from fermiclass.errors import CatalogError, FermiclassError, SelectionError
-from fermiclass.labelling.labels import Labels
 from tests.show.page.conftest import make_up_labels
 
 
@@ -35,7 +34,7 @@ def columns_of(labels):
 @pytest.mark.parametrize("by", CRITERIA)
 def test_the_highest_come_first(labels, by):
     ranking = followup(labels, by=by)
-    weighted = by in ("information", "bald", "probability")
+    weighted = by in ("information", "probability")
     score = np.asarray(ranking[CRITERIA[by]]) * (np.asarray(ranking["LASTS"]) if weighted else 1)
     assert len(ranking) == len(labels)
     assert np.all(np.diff(score) <= 0)
@@ -96,12 +95,8 @@ def test_a_wanted_group(labels):
     assert list(both["Source_Name"]) == list(followup(labels, want="pulsar")["Source_Name"])
     of_classes = [f"P_{name}" for name in ("bll", "fsrq", "psr", "msp")]
     assert [name for name in both.colnames if name in of_classes] == of_classes  # msp comes before psr in other tables
-    for want, column in (
-        ("MSP", "P_msp"),
-        ("P_psr", "P_psr"),
-        ("Sum_P_pulsar", "Sum_P_pulsar"),
-        ("Pulsar", "Sum_P_pulsar"),
-    ):
+    columns = {"MSP": "P_msp", "P_psr": "P_psr", "Sum_P_pulsar": "Sum_P_pulsar", "Pulsar": "Sum_P_pulsar"}
+    for want, column in columns.items():
         one = followup(table, want=want, min_probability=0.2)
         assert one.meta["rankedby"] == f"{column} * LASTS"
         assert np.all(one[column] >= 0.2)
@@ -314,7 +309,7 @@ def test_what_became_of_earlier_candidates(labels):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": "beauty"}, r"by='beauty' is unknown: choose one of information, bald, entropy"),
+        ({"by": "beauty"}, r"by='beauty' is unknown: choose one of information, entropy"),
         ({"want": "gc"}, r"'gc' is not a class of the labels: choose one of bll, fsrq, psr"),
         ({"dec": (50.0, -10.0)}, "dec is from 50 to -10 deg: give the smaller number first"),
         ({"ra": (0.0, 400.0)}, "ra=400 is not valid: give a number from -360 to 360"),
@@ -358,9 +353,3 @@ def test_missing_columns(labels, dr4):
     with pytest.raises(CatalogError, match="no column PRED_CLASS"):
         followup(dr4.table)
     assert issubclass(SelectionError, FermiclassError)
-
-
-def test_classes_of_a_label_table(labels):
-    assert Labels(labels).classes == ["bll", "fsrq", "psr"]
-    with pytest.raises(CatalogError, match=r"no columns P_<class> and Unc_P_<class>: it is not a label table"):
-        Labels(labels["Source_Name", "P_MAX"])

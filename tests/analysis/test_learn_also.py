@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from astropy.table import Table
 
-from fermiclass import ClassGrouping, NIMGPClassifier, Recipe, extract_features, learn_also, train
+from fermiclass import ClassGrouping, Recipe, extract_features, learn_also, train
 from fermiclass.catalog.releases import CatalogWarning
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.labelling.catalog_model import targets_of
+from fermiclass.nimgp.settings import Settings
 from tests.commands import refuses, run_well
 
 KNOWN = ("RAJ2000", "DEJ2000", "Signif_Avg", "Pivot_Energy", "Flux1000", "LP_Index", "LP_beta", "LP_SigCurv")
@@ -28,8 +29,8 @@ def like(catalog, number, word="alike"):
 
 
 def trained(catalog, **changes):
-    settings = NIMGPClassifier(method="nimgp-fo", objective="predictive", steps=200, num_inducing=25)
-    return train(catalog, recipe=Recipe.of(None, settings, features="six", also_share=SHARE, **changes))
+    settings = Settings(steps=200, num_inducing=25)
+    return train(catalog, settings=settings, features="six", also_share=SHARE, **changes)
 
 
 def test_the_classes_are_added():

@@ -10,7 +10,6 @@ from sklearn.metrics import roc_auc_score
 from fermiclass.analysis.outliers import default_recipe, find_outliers, wrong_labels
 from fermiclass.catalog import THREE_CLASSES, Catalog
 from fermiclass.io.tables import read_table
-from fermiclass.nimgp.estimators.robust_classifier import RobustGPClassifier
 from tests.cli.test_cli import DR4
 from tests.commands import run, run_well
 
@@ -125,13 +124,6 @@ def test_a_label_does_not_vouch_for_itself(spoilt, found):
     assert dict(zip(("P_bll", "P_psr"), looks, strict=True))[claimed] < 0.5
 
 
-def test_bright_sources_alone(few):
-    bright = find_outliers(few, recipe=default_recipe(**QUICK | {"steps": 20}), min_significance=15.0, folds=2, **OLD)
-    assert np.all(bright["Signif_Avg"] > 15.0)
-    known = np.isin(few.classes, ["bll", "fsrq", "psr", "msp"]) & (np.asarray(few.table["Signif_Avg"]) > 15.0)
-    assert sorted(bright["Source_Name"]) == sorted(few.names[known])
-
-
 @pytest.mark.usefixtures("eagerly")
 def test_the_default_judges_sources_of_one_class(few):
     """Neither AGN that are bll or fsrq, but which is unknown, nor soft Galactic sources, which have no class."""
@@ -148,7 +140,7 @@ def test_the_default_judges_sources_of_one_class(few):
 def test_by_expectation_propagation(few):
     """It names the same suspects as the sparse model, of the brightest sources."""
     bright = few[np.asarray(few.table["Signif_Avg"]) > 40.0]
-    ep = find_outliers(bright, RobustGPClassifier(max_iter=20), classes="bll,fsrq", features="extended", folds=2)
+    ep = find_outliers(bright, rmgpc=True, classes="bll,fsrq", features="extended", folds=2)
     sparse = find_outliers(bright, recipe=default_recipe(**QUICK), classes="bll,fsrq", features="extended", folds=2)
     assert sorted(ep["Source_Name"]) == sorted(sparse["Source_Name"])
     assert len(set(ep["Source_Name"][:10]) & set(sparse["Source_Name"][:10])) >= 5

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from astropy.table import Table
 
-from fermiclass import ClassGrouping, NIMGPClassifier, extract_features, relabel, train
+from fermiclass import ClassGrouping, extract_features, relabel, train
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.labelling.catalog_model import targets_of
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.labelling.training import estimator_of
+from fermiclass.nimgp.settings import Settings
 
 KINDS = "hsp:bll,lsp:bll,fsrq,psr,msp,other"
 
@@ -65,7 +66,7 @@ def test_labels_replace_and_add_classes(few):
 
 def test_a_kind_is_learned(few, sed):
     made = relabel(few, sed)
-    model = train(made, NIMGPClassifier(method="nimgp-fo", steps=200, num_inducing=25), features="six", classes=KINDS)
+    model = train(made, settings=Settings(method="nimgp-fo", steps=200, num_inducing=25), features="six", classes=KINDS)
     assert model.provenance.training_counts["hsp"] + model.provenance.training_counts["lsp"] == len(sed)
     plain = few.labels(ClassGrouping.parse("bll,fsrq,psr,msp,other"))
     shares = dict(zip(model.classes, model.training_shares, strict=True))  # with those of an unknown kind
@@ -86,10 +87,11 @@ def test_a_kind_is_learned(few, sed):
 
 def test_shares_are_of_weights(few):
     """Half the weight of all pulsars counts as half as many, however the weights are written."""
-    estimator = NIMGPClassifier(method="mgp", steps=1, num_inducing=5, label_noise=0)
+    settings = Settings(method="mgp", steps=1, num_inducing=5, label_noise=0)
     pulsars = few.names[few.classes == "psr"]
     half = relabel(few, Table({"name": pulsars, "class": ["psr"] * len(pulsars), "weight": [0.5] * len(pulsars)}))
-    one, other = (train(each, estimator, features="six", classes="bll,fsrq,psr,msp,other") for each in (few, half))
+    recipe = Recipe(settings=settings, features="six", classes="bll,fsrq,psr,msp,other")
+    one, other = (train(each, recipe) for each in (few, half))
     expected = one.training_shares * np.where(np.array(one.classes) == "psr", 0.5, 1.0)
     np.testing.assert_allclose(other.training_shares, expected / expected.sum())
 

@@ -10,8 +10,7 @@ from fermiclass import Recipe, train
 from fermiclass.catalog import NATURES
 from fermiclass.evaluation import Evaluation
 from fermiclass.evaluation.methods import factors_of
-from fermiclass.evaluation.metrics import COLUMNS, Column
-from fermiclass.show.evaluation import directions
+from fermiclass.evaluation.metrics import COLUMNS
 
 from .conftest import make_up_evaluation
 
@@ -88,20 +87,6 @@ def test_the_best_baseline_of_each_population(evaluation):
     assert alone.versus_baselines("nimgp") == {}
     assert alone.best_baseline() is None
     assert make_up_evaluation({"base": 0.1}).best == "base"
-
-
-@pytest.mark.parametrize("higher", [True, False])
-def test_a_metric_says_whether_higher_is_better(monkeypatch, higher):
-    """P(true) is highest for the baseline with the least noise; the methods are still in the order of their NLL."""
-    column = Column(lambda p, truth: float((p * truth).sum(axis=1).mean()), "P(true)", higher_is_better=higher)
-    monkeypatch.setitem(COLUMNS, "mean_probability", column)
-    evaluation = make_up_evaluation({"nimgp": 0.1, "base": 0.3, "base 2": 0.7})
-    of_base, of_other = (evaluation.figures.loc[("all", name), "mean_probability"] for name in ("base", "base 2"))
-    assert of_base > of_other
-    assert evaluation.best_baseline(column="mean_probability") == ("base" if higher else "base 2")
-    assert evaluation.best_baseline() == "base"
-    expected = "Higher is better in P(true), lower in all others." if higher else "Lower is better in all of them."
-    assert directions() == expected
 
 
 def test_json(evaluation):

@@ -7,25 +7,13 @@ import pytest
 
 from fermiclass.catalog import CatalogWarning
 from fermiclass.errors import FeatureError
-from fermiclass.features import (
-    EXTENDED_FEATURES,
-    FEATURES,
-    PAPER_FEATURES,
-    SIX_FEATURES,
-    extract_features,
-    parse_features,
-)
+from fermiclass.features import FEATURE_SETS, FEATURES, extract_features, parse_features
 
 
 def test_names_keep_their_order_and_sets_mix_with_names():
     assert [f.name for f in parse_features(" LP_beta, ln_Flux1000,")] == ["LP_beta", "ln_Flux1000"]
-    assert parse_features("six,HR_12") == (*SIX_FEATURES, FEATURES["HR_12"])
+    assert parse_features("six,HR_12") == (*FEATURE_SETS["six"], FEATURES["HR_12"])
     assert parse_features([FEATURES["HR_12"], "LP_beta"]) == (FEATURES["HR_12"], FEATURES["LP_beta"])
-
-
-def test_names_of_features_parse_to_the_same_features():
-    for members in (SIX_FEATURES, PAPER_FEATURES, EXTENDED_FEATURES):
-        assert parse_features(",".join(feature.name for feature in members)) == members
 
 
 def test_raw_column_takes_the_uncertainty_that_the_catalogue_has(make_catalog):
@@ -56,7 +44,7 @@ def test_a_set_has_what_the_catalogue_supports_and_says_what_it_leaves_out(make_
         CatalogWarning, match=r"lacks Unc_LP_beta, Flux_Band from 50 MeV.* without LP_beta, HR_12, HR_67"
     ):
         chosen = parse_features("extended", catalog)
-    left_out = {feature.name for feature in EXTENDED_FEATURES} - {feature.name for feature in chosen}
+    left_out = {feature.name for feature in FEATURE_SETS["extended"]} - {feature.name for feature in chosen}
     assert left_out == {"LP_beta", "HR_12", "HR_67"}
     # A feature that is named is needed.
     with pytest.raises(FeatureError, match="LP_beta"):

@@ -11,14 +11,13 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, load_model, save_model, train
+from fermiclass import NIMGPClassifier, NIMGPRegressor, Recipe, RobustGPClassifier, load_model, save_model, train
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.cli.folders import read_folder
 from fermiclass.errors import ModelFolderError, OutputError
 from fermiclass.io.model_folder import CATALOGUE, FORMAT_VERSION, check_model_folder_writable, read_model_folder
 from fermiclass.labelling.associations import SelectionPrior
-from fermiclass.labelling.training import default_estimator
-from fermiclass.nimgp.settings import InputOptions, TrainingOptions
+from fermiclass.nimgp.settings import InputOptions, Settings, TrainingOptions
 from tests.conftest import without_graphs
 
 TINY = {"steps": 3, "num_inducing": 10, "num_draws": 16}
@@ -30,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("eagerly")
 @pytest.fixture(scope="module")
 def model(few):
     with without_graphs():
-        return train(few, NIMGPClassifier(**TINY), features="six", classes=THREE_CLASSES, min_significance=4.5)
+        return train(few, settings=Settings(**TINY), features="six", classes=THREE_CLASSES, min_significance=4.5)
 
 
 @pytest.fixture
@@ -56,20 +55,16 @@ def content(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def change_config(folder, change):
+def damaged(folder, change):
+    """Change the configuration and the arrays of a folder, which still say that they belong together."""
     path = folder / "config.json"
     config = json.loads(path.read_text())
-    change(config)
-    path.write_text(json.dumps(config))
-
-
-def change_arrays(folder, change):
     with np.load(folder / "weights.npz") as stored:
         arrays = dict(stored)
-    change(arrays)
+    change(config, arrays)
     np.savez_compressed(folder / "weights.npz", **arrays)
-    bound = hashlib.sha256((folder / "weights.npz").read_bytes()).hexdigest()
-    change_config(folder, lambda config: config.update(weights=bound))
+    config["weights"] = hashlib.sha256((folder / "weights.npz").read_bytes()).hexdigest()
+    path.write_text(json.dumps(config))
 
 
 def test_the_same_labels_come_back(model, folder, few):
@@ -89,23 +84,21 @@ def test_the_same_labels_come_back(model, folder, few):
     [
         ({"likelihood": "step", "training": TrainingOptions(precision="float64")}, {"classes": "agn=bll+fsrq,psr"}),
         ({"inputs": InputOptions(prior_variance=None), "random_state": None, "temperature": 1.5}, {}),
-        (
-            {"method": "nimgp-nn", "noise": "per-feature", "inputs": InputOptions("mixture"), "likelihood": "probit"},
-            {"features": "six"},
-        ),
+        ({"method": "nimgp-nn", "noise": "per-feature", "likelihood": "probit"}, {"features": "PL_Index"}),
+        ({"method": "nimgp", "inputs": InputOptions("mixture")}, {"features": "PL_Index,LP_Index"}),
     ],
 )
 def test_other_settings_come_back(few, tmp_path, settings, choice):
-    model = train(few, NIMGPClassifier(**TINY | settings), **OLD | choice)
+    model = train(few, settings=Settings(**TINY | settings), **OLD | choice)
     save_model(model, str(tmp_path / "model"))
-    same_labels(model, load_model(str(tmp_path / "model")), few)
+    same_labels(model, load_model(str(tmp_path / "model")), few[::10])
 
 
 @pytest.fixture(scope="module")
 def open_world(few):
     """A model of the default classes: a place for every source, and what association selects."""
     with without_graphs():
-        model = train(few, default_estimator(**TINY), features="six,asinh_GLAT")
+        model = train(few, recipe=Recipe().with_settings(**TINY), features="six,asinh_GLAT")
     return replace(model, selection=SelectionPrior(slope=-0.7, intercept=1.5, gradient=-0.4, norm=1.25))
 
 
@@ -150,7 +143,7 @@ def test_a_regressor_comes_back(likelihood, tmp_path):
     back = load_model(tmp_path / "model")
     for one, other in zip(*(each.predict(frame, return_std=True) for each in (regressor, back)), strict=True):
         np.testing.assert_array_equal(one, other)
-    change_arrays(tmp_path / "model", lambda arrays: arrays.pop("weights/outputs.scale"))
+    damaged(tmp_path / "model", lambda config, arrays: arrays.pop("weights/outputs.scale"))
     with pytest.raises(ModelFolderError, match=r"outputs\.scale"):
         load_model(tmp_path / "model")
 
@@ -166,7 +159,7 @@ def test_other_estimators_are_refused(tmp_path):
 
 def test_a_model_is_replaced_and_nothing_left_behind(folder, few, tmp_path):
     before = content(folder)
-    other = train(few, NIMGPClassifier(method="mgp", steps=1, num_inducing=5), **OLD)
+    other = train(few, settings=Settings(method="mgp", steps=1, num_inducing=5), **OLD)
     save_model(other, folder)
     assert content(folder).keys() == before.keys()
     assert content(folder) != before
@@ -216,37 +209,25 @@ def test_an_interruption_keeps_the_old_model(model, folder, tmp_path, monkeypatc
     assert names_in(tmp_path) == ["model"]
 
 
-def make_file(path):
-    path.write_text("mine")
-
-
-def make_folder_with(**files):
-    def make(path):
-        path.mkdir()
-        for name, text in files.items():
-            (path / name.replace("_", ".")).write_text(text)
-
-    return make
-
-
-def make_model_with_notes(path):
-    make_folder_with(config_json='{"format": "fermiclass model"}', weights_npz="", notes_txt="mine")(path)
+OURS = {"config.json": '{"format": "fermiclass model"}', "weights.npz": ""}
 
 
 @pytest.mark.parametrize(
-    ("make", "name", "message"),
+    ("files", "name", "message"),
     [
-        (lambda path: None, "missing/model", "there is no folder"),
-        (make_file, "model", "it is a file"),
-        (make_folder_with(notes_txt="mine"), "model", "other files"),
-        (make_folder_with(config_json="{}"), "model", "other files"),
-        (make_folder_with(config_json="not JSON"), "model", "other files"),
-        (make_model_with_notes, "model", "other files"),
-        (lambda path: None, "m" * 300, "File name too long"),
+        ({}, "missing/model", "there is no folder"),
+        ({"a": "mine"}, "model/a", "it is a file"),
+        ({"notes.txt": "mine"}, "model", "other files"),
+        ({"config.json": "{}"}, "model", "other files"),
+        ({"config.json": "not JSON"}, "model", "other files"),
+        (OURS | {"notes.txt": "mine"}, "model", "other files"),
+        ({}, "m" * 300, "File name too long"),
     ],
 )
-def test_places_where_no_model_is_saved(model, tmp_path, make, name, message):
-    make(tmp_path / "model")
+def test_places_where_no_model_is_saved(model, tmp_path, files, name, message):
+    (tmp_path / "model").mkdir()
+    for each, text in files.items():
+        (tmp_path / "model" / each).write_text(text)
     before = {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")}
     for check in (check_model_folder_writable, lambda path: save_model(model, path)):
         with pytest.raises(OutputError, match=message):
@@ -254,61 +235,40 @@ def test_places_where_no_model_is_saved(model, tmp_path, make, name, message):
     assert {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")} == before
 
 
-def config(**changes):
-    return lambda folder: change_config(folder, lambda stored: stored.update(changes))
+MU, Z = "weights/posterior.q_mu", "weights/posterior.Z"
 
-
-def inside(*keys, **changes):
-    def change(stored):
-        for key in keys:
-            stored = stored[key]
-        stored.update(changes)
-
-    return lambda folder: change_config(folder, change)
-
-
-def without(*keys):
-    def change(stored):
-        for key in keys[:-1]:
-            stored = stored[key]
-        del stored[keys[-1]]
-
-    return lambda folder: change_config(folder, change)
-
-
-def array(name, make):
-    return lambda folder: change_arrays(folder, lambda arrays: arrays.update({name: make(arrays.get(name))}))
-
-
-def no_array(name):
-    return lambda folder: change_arrays(folder, lambda arrays: arrays.pop(name))
-
-
-#: What is done to a folder, and a word of the message: all that could give other labels without a word.
+#: What is done to configuration and arrays, and a word of the message: all that could give other labels without a word.
 DAMAGE = {
-    "no config": (lambda folder: (folder / "config.json").unlink(), "is not a model folder"),
-    "weights of another model": (lambda folder: (folder / "weights.npz").write_bytes(b""), "of different models"),
-    "other version": (config(format_version=FORMAT_VERSION - 1), f"version {FORMAT_VERSION - 1}"),
-    "another kind": (config(kind="rows"), "features"),
-    "missing entry": (without("model", "recipe"), "recipe"),
-    "NaN": (array("weights/posterior.q_mu", lambda a: a * np.nan), "q_mu"),
-    "unknown weight": (array("weights/odd", lambda a: np.ones(2)), "odd"),
-    "missing array": (no_array("domain/X"), "domain/X"),
-    "shape of weights": (array("weights/posterior.q_mu", lambda a: a[:, 1:]), "q_mu"),
-    "shape of domain": (array("domain/covariance", lambda a: a[1:]), "domain"),
-    "fewer features": (inside("model", "recipe", features="LP_Index"), "imputes"),
-    "classes exchanged": (config(classes=["fsrq", "bll", "psr"]), "classes"),
-    "unknown parameter": (inside("estimator", colour="red"), "colour"),
-    "text as slope": (inside("model", "selection", slope="x"), "slope='x'"),
-    "objects": (array("weights/posterior.Z", lambda a: np.array([None])), "no archive of the arrays of a model"),
+    "other version": (lambda c, a: c.update(format_version=FORMAT_VERSION - 1), f"version {FORMAT_VERSION - 1}"),
+    "another kind": (lambda c, a: c.update(kind="rows"), "features"),
+    "missing entry": (lambda c, a: c["model"].pop("recipe"), "recipe"),
+    "NaN": (lambda c, a: a.update({MU: a[MU] * np.nan}), "q_mu"),
+    "unknown weight": (lambda c, a: a.update({"weights/odd": np.ones(2)}), "odd"),
+    "missing array": (lambda c, a: a.pop("domain/X"), "domain/X"),
+    "shape of weights": (lambda c, a: a.update({MU: a[MU][:, 1:]}), "q_mu"),
+    "shape of domain": (lambda c, a: a.update({"domain/covariance": a["domain/covariance"][1:]}), "domain"),
+    "fewer features": (lambda c, a: c["model"]["recipe"].update(features="LP_Index"), "imputes"),
+    "classes exchanged": (lambda c, a: c.update(classes=["fsrq", "bll", "psr"]), "classes"),
+    "unknown parameter": (lambda c, a: c["estimator"].update(colour="red"), "colour"),
+    "text as slope": (lambda c, a: c["model"]["selection"].update(slope="x"), "slope='x'"),
+    "objects": (lambda c, a: a.update({Z: np.array([None])}), "no archive of the arrays of a model"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damage_is_named(folder, damage):
-    spoil, word = DAMAGE[damage]
-    spoil(folder)
+    change, word = DAMAGE[damage]
+    damaged(folder, change)
     with pytest.raises(ModelFolderError, match=word):
+        load_model(folder)
+
+
+def test_files_that_are_missing_or_of_another_model_are_named(folder):
+    (folder / "weights.npz").write_bytes(b"")
+    with pytest.raises(ModelFolderError, match="of different models"):
+        load_model(folder)
+    (folder / "config.json").unlink()
+    with pytest.raises(ModelFolderError, match="is not a model folder"):
         load_model(folder)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from astropy.table import Table
 
-from fermiclass import NIMGPClassifier, read_catalog, read_sources, train
+from fermiclass import read_catalog, read_sources, train
 from fermiclass.brought.sources import OWN_SOURCES
 from fermiclass.catalog import Catalog, ClassGrouping, default_classes
 from fermiclass.catalog.reading import lost_second_associations, put_back_second_associations
@@ -22,6 +22,7 @@ from fermiclass.labelling.associations import (
     of_release,
 )
 from fermiclass.labelling.catalog_model import CatalogModel
+from fermiclass.nimgp.settings import Settings
 from tests.conftest import make_up_catalog, slim_path, without_graphs
 
 SLOPE, INTERCEPT, GRADIENT, REFERENCE = -0.8, 1.0, -0.6, 6.0
@@ -77,35 +78,6 @@ def test_the_reference_is_that_of_the_mixture():
     assert np.mean(ratio / (1 + ratio)) == pytest.approx(is_agn.mean(), abs=1e-3)
 
 
-@pytest.mark.parametrize("reference", [2.5, 6.0])
-def test_a_classifier_that_knows_the_place_makes_the_reference_too_large(reference):
-    """S₀ is that of the mixture with the odds at each source's place; with those of all sources it is no likelihood."""
-    rng, n, odds, slope = np.random.default_rng(2), 40_000, 5.0, -2.2
-
-    def draw(n, scale, width, centre):
-        return 4.0 * (1.0 + rng.pareto(scale, n)), np.abs(rng.normal(0.0, width, n)), rng.normal(centre, size=n)
-
-    agn = np.array(draw(20 * n, 1.0, 60.0, 1.0))
-    r = (agn[0] / reference) ** slope
-    num_agn = rng.binomial(n, odds * r.mean() / (odds * r.mean() + 1.0))
-    chosen = rng.choice(agn.shape[1], num_agn, p=r / r.sum())
-    S, b, x = np.concatenate([agn[:, chosen], draw(n - num_agn, 0.5, 15.0, -1.0)], axis=1)
-    of_significance = (1.0 / 4.0) * (S / 4.0) ** -2.0 / ((0.5 / 4.0) * (S / 4.0) ** -1.5)
-    of_latitude = np.exp(-0.5 * (b / 60.0) ** 2) / 60.0 / (np.exp(-0.5 * (b / 15.0) ** 2) / 15.0)
-    local = odds * of_significance * of_latitude
-    p = local * np.exp(2.0 * x) / (1.0 + local * np.exp(2.0 * x))
-    far = b >= 10.0
-    found = [_reference(S[far] ** slope, slope, p[far], each) for each in (local[far], odds)]
-    assert found[0] == pytest.approx(reference, rel=0.05)
-    assert found[1] > 1.3 * reference
-
-
-def test_only_probabilities_of_unassociated_sources_matter():
-    catalog, p_agn = simulate(2000)
-    spoilt = np.where(catalog.classes == "", p_agn, 0.123)
-    assert SelectionPrior.fit(catalog, spoilt, 4.0) == SelectionPrior.fit(catalog, p_agn, 4.0)
-
-
 def test_faint_agn_are_never_made_rarer():
     """Where the bright ones lack associations, which no selection explains, the slope is 0."""
     prior = SelectionPrior.fit(*simulate(10_000, slope=0.5), 4.0)
@@ -126,23 +98,8 @@ def test_too_few_sources_change_nothing():
         assert SelectionPrior.fit(*few_of(catalog, p_agn, chosen, 19), 4.0) == SelectionPrior()
         assert SelectionPrior.fit(*few_of(catalog, p_agn, chosen, 20), 4.0) != SelectionPrior()
     np.testing.assert_array_equal(SelectionPrior().odds(catalog), 1.0)
-
-
-def test_too_few_unassociated_sources_leave_the_latitude():
-    catalog, p_agn = simulate(2000)
-    prior = SelectionPrior.fit(*few_of(catalog, p_agn, catalog.classes == "", 5), 4.0)
-    assert prior.slope == 0.0
-    assert prior == SelectionPrior(0.0, prior.intercept, prior.gradient, prior.norm)
-    assert prior.gradient < 0.0
-
-
-def test_without_latitudes_nothing_changes():
-    catalog, p_agn = simulate(500)
-    table = catalog.table.copy()
-    table.remove_column("GLAT")
-    bare = Catalog(table, catalog.release, catalog.source, catalog.sha256)
-    assert SelectionPrior.fit(bare, p_agn, 4.0) == SelectionPrior()
-    np.testing.assert_array_equal(PRIOR.odds(bare), 1.0)
+    latitude = SelectionPrior.fit(*few_of(catalog, p_agn, catalog.classes == "", 5), 4.0)
+    assert latitude == SelectionPrior(0.0, latitude.intercept, latitude.gradient, latitude.norm) != SelectionPrior()
 
 
 def test_sources_of_unknown_place_or_significance_are_left_out():
@@ -256,18 +213,21 @@ def test_rates_of_a_small_catalogue_leave_room_for_no_class2():
     assert np.all(second.factors(make_up_catalog([""], CLASS2=[""]), GROUPING, CLASSES) > 0)
 
 
-@pytest.mark.parametrize("features", ["PL_Index", "PL_Index,ln_Signif_Avg,asinh_GLAT", "six"])
-def test_the_selection_of_a_release_is_that_of_its_default_features(few, features):
+@pytest.mark.parametrize(
+    ("features", "classes"),
+    [("PL_Index", None), ("PL_Index,ln_Signif_Avg,asinh_GLAT", None), ("six", "agn=bll+fsrq,other")],
+)
+def test_the_selection_of_a_release_is_that_of_its_default_features(few, features, classes):
     """Few features say little of which sources are AGN, and nothing of how completely AGN are associated."""
     with without_graphs():
-        model = train(few, NIMGPClassifier(steps=20, num_inducing=10), features=features)
+        model = train(few, settings=Settings(steps=20, num_inducing=10), features=features, classes=classes)
     kept = of_release("4FGL-DR4")
     assert model.second == kept.second
     found = model.selection
     assert found.slope == (0.0 if features == "PL_Index" else kept.selection.slope)
     assert found.gradient == (kept.selection.gradient if "asinh_GLAT" in features else 0.0)
     labels = model.label(few, "unassociated", evidence="none")
-    assert np.mean(labels["Sum_P_agn"]) == pytest.approx(kept.fractions["agn"], abs=1e-3)
+    assert np.mean(labels["P_agn" if classes else "Sum_P_agn"]) == pytest.approx(kept.fractions["agn"], abs=1e-3)
     if features == "PL_Index":  # neither place nor significance counts, and a table of one's own may lack them
         own = few.table["Source_Name", "PL_Index", "Unc_PL_Index"][few.classes == ""]
         mine = model.label(read_sources(Table(own, meta={})), evidence="none")
@@ -275,14 +235,6 @@ def test_the_selection_of_a_release_is_that_of_its_default_features(few, feature
         assert mine["Source_Name"].tolist() == labels["Source_Name"].tolist()
         for name in ("P_bll", "P_psr", "Sum_P_agn"):
             np.testing.assert_allclose(mine[name][known], labels[name][known], atol=1e-5)
-
-
-@pytest.mark.parametrize("classes", ["agn=bll+fsrq,other", "agn=bll+fsrq,psr,other"])
-def test_a_class_of_all_that_is_no_agn_has_pulsars_and_others(few, classes):
-    with without_graphs():
-        model = train(few, NIMGPClassifier(steps=20, num_inducing=10), features="PL_Index", classes=classes)
-    labels = model.label(few, "unassociated", evidence="none")
-    assert np.mean(labels["P_agn"]) == pytest.approx(of_release("4FGL-DR4").fractions["agn"], abs=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore::fermiclass.catalog.releases.UnknownReleaseWarning")
@@ -296,7 +248,7 @@ def test_another_list_is_estimated_with_the_default_features(few, monkeypatch):
 
     monkeypatch.setattr(CatalogModel, "associations", estimated)
     with without_graphs():
-        train(unknown, NIMGPClassifier(steps=2, num_inducing=5), features="PL_Index", classes="bll,fsrq,psr")
+        train(unknown, settings=Settings(steps=2, num_inducing=5), features="PL_Index", classes="bll,fsrq,psr")
     assert {*by} == {tuple(feature.name for feature in FEATURE_SETS[DEFAULT_FEATURE_SET])}
 
 

@@ -2,17 +2,11 @@
 
 import numpy as np
 import pytest
-from astropy.table import Table
 
-from fermiclass import Candidates, Catalog, Recipe, train
+from fermiclass import Catalog, Recipe
 from fermiclass.labelling.claims import Claims, _objects
 
 ELLIPSE = 0.1
-
-
-@pytest.fixture(scope="module")
-def model(dr4):
-    return train(dr4, recipe=Recipe().with_settings(steps=5, num_inducing=10))
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +66,9 @@ def test_a_blazar_in_a_table_of_counterparts_counts_there(bare):
     assert parts[usual] - 1.0 == pytest.approx(whole[usual], abs=1e-9)
 
 
-def test_labels_name_the_claim_and_say_what_they_are_without(dr4, model):
+def test_labels_name_the_claim_and_say_what_they_are_without(dr4, default_model):
     few = dr4[Claims(0.03).of(dr4)[1] != ""]
-    labels, without = (model.label(few, "unassociated", evidence=each) for each in ("class2,claims", "class2"))
+    labels, without = (default_model.label(few, "unassociated", evidence=each) for each in ("class2,claims", "class2"))
     assert "CLAIM" not in without.colnames
     assert np.array_equal(labels["CLAIM"], Claims(0.03).of(few)[1])
     agn = np.asarray(without["Sum_P_agn"])
@@ -82,13 +76,3 @@ def test_labels_name_the_claim_and_say_what_they_are_without(dr4, model):
     assert np.mean(labels["Sum_P_agn"]) > np.mean(agn)
     again = Recipe.from_meta(without.meta)
     assert again.evidence == "class2"
-
-
-def test_a_table_of_the_same_blazars_changes_little(dr4, model):
-    some = dr4[dr4.classes == ""]
-    objects = _objects()
-    table = Table({"name": objects.names, "ra": objects.ra, "dec": objects.dec})
-    once = model.label(some, "unassociated")
-    twice = model.label(some, "unassociated", counterparts=Candidates.of(table, "3hsp.csv", "claims"))
-    assert np.asarray(twice["Sum_P_agn"]) == pytest.approx(np.asarray(once["Sum_P_agn"]), abs=0.03)
-    assert not np.any(np.asarray(twice["CLAIM"]).astype(str) != "")

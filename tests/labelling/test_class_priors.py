@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from fermiclass import NIMGPClassifier, classify, train
+from fermiclass import classify, train
 from fermiclass.catalog import THREE_CLASSES
 from fermiclass.errors import CatalogError, ClassError
 from fermiclass.labelling.associations import SelectionPrior
 from fermiclass.labelling.class_priors import WAYS, check_class_priors, given_ratios, stated_priors
 from fermiclass.labelling.recipe import Recipe
+from fermiclass.nimgp.settings import Settings
 from tests.conftest import make_up_catalog
 
 CLASSES = ["bll", "fsrq", "psr"]
@@ -16,18 +17,11 @@ PI = np.array([0.5, 0.3, 0.2])
 GIVEN = {"unassociated": {"bll": 0.25, "fsrq": 0.125, "psr": 0.625}, "bcu": {"bll": 0.5, "fsrq": 0.4, "psr": 0.1}}
 
 
-def test_given_priors_come_back():
-    meta = Recipe(classes="bll,fsrq,psr", class_priors=GIVEN).to_meta()
-    assert meta["class_priors"] == "given"
-    assert stated_priors(meta) == GIVEN == Recipe.from_meta(meta | {"evidence": "none"}).class_priors
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_named_priors_come_back(way):
-    meta = Recipe(classes="bll,fsrq,psr", class_priors=way, evidence="none").to_meta()
-    assert "priors" not in meta
-    assert stated_priors(meta) == {}
-    assert Recipe.from_meta(meta).class_priors == way
+@pytest.mark.parametrize("priors", [*WAYS, GIVEN], ids=str)
+def test_priors_come_back(priors):
+    meta = Recipe(classes="bll,fsrq,psr", class_priors=priors).to_meta()
+    assert stated_priors(meta) == (GIVEN if priors is GIVEN else {})
+    assert Recipe.from_meta(meta).class_priors == priors
 
 
 @pytest.mark.parametrize("damaged", ["", "bll", "[1]", '{"bcu": 1}', '{"bcu": {"bll": null}}', '{"bcu": {"bll": true}}',
@@ -41,6 +35,8 @@ def test_priors_of_groups_are_relative_to_the_training():
     ratios = given_ratios(GIVEN, make_up_catalog(["", "bcu", "unk", ""]).status, CLASSES, PI)
     w = {group: np.array([priors[name] for name in CLASSES]) for group, priors in GIVEN.items()}
     np.testing.assert_allclose(ratios, [w["unassociated"] / PI, w["bcu"] / PI, np.ones(3), w["unassociated"] / PI])
+    small = {group: {name: 1e-12 * p for name, p in priors.items()} for group, priors in GIVEN.items()}  # no scale
+    np.testing.assert_allclose(given_ratios(small, make_up_catalog(["", "bcu"]).status, CLASSES, PI), ratios[:2])
 
 
 @pytest.mark.parametrize(
@@ -56,14 +52,6 @@ def test_priors_that_do_not_fit_are_refused_before_training(groups):
         check_class_priors(groups, CLASSES)
     with pytest.raises(ClassError, match="class priors"):
         classify(make_up_catalog(["bcu"]), classes=THREE_CLASSES, class_priors=groups)  # which cannot be learned
-
-
-def test_given_priors_have_no_scale():
-    small = {"bcu": {name: 1e-12 * p for name, p in GIVEN["bcu"].items()}}
-    one, other = (
-        given_ratios(groups, make_up_catalog(["bcu"]).status, CLASSES, PI) for groups in (small, {"bcu": GIVEN["bcu"]})
-    )
-    np.testing.assert_allclose(one, other)
 
 
 def test_labels_for_given_priors(model, few):
@@ -83,7 +71,7 @@ def test_labels_for_given_priors(model, few):
 @pytest.mark.usefixtures("eagerly")
 def test_one_rule_holds_for_all_classes(few, classes):
     """The odds of the selection, which is learned where there are AGN and others; they keep the classes' own odds."""
-    model = train(few, NIMGPClassifier(steps=5, num_inducing=10), classes=classes, features="six")
+    model = train(few, settings=Settings(steps=5, num_inducing=10), classes=classes, features="six")
     labels, plain = model.label(few), model.label(few, class_priors="trained")
     assert labels.meta["class_priors"] == "selection"
     assert (model.selection == SelectionPrior()) == (classes == "bll,fsrq")

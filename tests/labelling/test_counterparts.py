@@ -68,6 +68,14 @@ def kinds(rng, n):
     return rng.dirichlet([1.0, 0.5, 0.5], n)
 
 
+def assert_calibrated(p, real, slack):
+    """In five bins, within the scatter and a part of the number."""
+    for low in (0.0, 0.2, 0.4, 0.6, 0.8):
+        chosen = (p >= low) & (p < low + 0.2)
+        error = 4 * np.sqrt(np.sum(p[chosen] * (1 - p[chosen]))) + slack * p[chosen].sum()
+        assert real[chosen].sum() == pytest.approx(p[chosen].sum(), abs=error)
+
+
 @pytest.mark.parametrize("dec", [0.0, 60.0, -89.9])
 @pytest.mark.parametrize("angle", [0.0, 30.0, 90.0, 135.0])
 def test_an_object_on_the_edge_of_the_ellipse_has_u_1(dec, angle):
@@ -85,10 +93,10 @@ def test_an_object_on_the_edge_of_the_ellipse_has_u_1(dec, angle):
 
 
 def test_random_tables_say_nothing():
-    """200 draws: the excess averages 1, so that BF does; c is within its errors of 0; most tables are refused."""
+    """100 draws: the excess averages 1, so that BF does; c is within its errors of 0; most tables are refused."""
     rng = np.random.default_rng(1)
     excess, within, used = [], [], 0
-    for _ in range(200):
+    for _ in range(100):
         table, P = sources(rng, 150), kinds(rng, 150)
         candidates = objects(*directions(rng, 30_000))
         near = candidates.around(table)
@@ -99,9 +107,9 @@ def test_random_tables_say_nothing():
         score = P[:, :1] * (each - 1.0) / (1 + P[:, :1] * (each - 1) * c)
         within.append(c[0, 0] < 2.0 / np.sqrt(np.sum(score**2)))
         used += Strength.of(candidates, near, np.ones(150, bool)).says
-    assert np.mean(excess) == pytest.approx(1.0, abs=4 * np.std(excess) / np.sqrt(200))
+    assert np.mean(excess) == pytest.approx(1.0, abs=4 * np.std(excess) / np.sqrt(100))
     assert np.mean(within) > 0.9
-    assert used < 12  # 2.3 % by chance
+    assert used < 8  # 2.3 % by chance
 
 
 @pytest.mark.parametrize("covers", ["all", "ellipses"])
@@ -124,11 +132,10 @@ def test_planted_counterparts_are_found(covers):
     searched = Table({"Source_Name": table["Source_Name"]})
     candidates = Candidates.of(vstack([Table({"ra": ra, "dec": dec, "category": words}), searched]), covers=covers)
     factors, (strength,) = weigh([candidates], table, P, np.full(n, "unassociated"))
-    c = dict(
-        zip(strength.categories, zip(strength.completeness["agn"], strength.errors["agn"], strict=True), strict=True)
-    )
+    both = strength.completeness["agn"], strength.errors["agn"]
+    c, errors = (dict(zip(strength.categories, each, strict=True)) for each in both)
     for name, share in true.items():
-        assert c[name][0] == pytest.approx(share, abs=3 * c[name][1])
+        assert c[name] == pytest.approx(share, abs=3 * errors[name])
     after = P * factors
     after /= after.sum(axis=1, keepdims=True)
     truth = np.eye(3)[kind]
@@ -138,11 +145,7 @@ def test_planted_counterparts_are_found(covers):
     p = strength.posterior(near, after, factors)
     hosts = np.flatnonzero(has)
     is_real = (near.candidate < len(hosts)) & (hosts[np.minimum(near.candidate, len(hosts) - 1)] == near.source)
-    for low in (0.0, 0.2, 0.4, 0.6, 0.8):
-        chosen = (p >= low) & (p < low + 0.2)
-        expected, found = p[chosen].sum(), is_real[chosen].sum()
-        spread = np.sqrt(np.sum(p[chosen] * (1 - p[chosen])))
-        assert found == pytest.approx(expected, abs=4 * spread + (0.15 * expected if covers == "ellipses" else 0))
+    assert_calibrated(p, is_real, 0.15 if covers == "ellipses" else 0.0)
     assert np.all(np.bincount(near.source, p, n) <= after[:, 0] + 1e-9)  # no more than the source is an AGN
 
 
@@ -261,11 +264,7 @@ def test_an_object_of_two_tables_is_one_candidate():
         real.append(there.separation(SkyCoord(ra[:n], dec[:n], unit="deg")[near.source]).arcsec < 1)
         np.add.at(per_source, near.source, p[-1])
     assert np.all(per_source <= after[:, 0] + 1e-9)  # a source has one counterpart
-    p, real = np.concatenate(p), np.concatenate(real)
-    for low in (0.0, 0.2, 0.4, 0.6, 0.8):
-        chosen = (p >= low) & (p < low + 0.2)
-        spread = np.sqrt(np.sum(p[chosen] * (1 - p[chosen])))
-        assert real[chosen].sum() == pytest.approx(p[chosen].sum(), abs=4 * spread + 0.05 * p[chosen].sum())
+    assert_calibrated(np.concatenate(p), np.concatenate(real), 0.05)
 
 
 def test_a_table_twice_says_no_more_than_once():
@@ -419,6 +418,9 @@ RADIUS_90 = np.sqrt(-2.0 * np.log(0.1))
         ({"e_RAJ2000": 2.0 * u.s, "e_DEJ2000": 7.0 * u.arcsec}, (15, 7), "e_RAJ2000, e_DEJ2000 (1 σ)"),  # NVSS at 60°
         ({"eeMaj": 5.0, "eeMin": 2.0, "eePA": 90.0}, (5, 2), "eeMaj, eeMin, eePA (1 σ, taken as arcsec)"),  # AllWISE
         ({"err_ellipse_r0": 9.0, "err_ellipse_r1": 6.0, "err_ellipse_ang": 0.0}, (6 / SIGMA, 9 / SIGMA), "95 % radii"),
+        ({"ra_err_arcsec": 2.0, "dec_err_arcsec": 3.0}, (2, 3), "ra_err_arcsec, dec_err_arcsec (1 σ)"),
+        ({"sigra": 2.0 * u.arcsec, "sigdec": 3.0 * u.arcsec}, (2, 3), "sigra, sigdec (1 σ)"),
+        ({"e_RA": 2e3 * u.mas, "e_Dec": 3e3 * u.mas}, (2, 3), "e_RA, e_Dec (1 σ)"),
     ],
 )
 def test_errors_of_positions_are_known_by_their_names(columns, sigmas, said):
@@ -463,9 +465,6 @@ def test_what_was_taken_is_said(capsys, monkeypatch):
     assert printed.count("0.292 ± 0.292") == printed.count("0.126 ± 0.126") == 2
     assert "0.46 ± 0.12" in printed
     del table["2SXPS"]
-    table["name"] = [f"R{k}" for k in range(60)]
-    assert Candidates.of(table).names[0] == "R0"
-    del table["name"]
     assert Candidates.of(table).names[0] == ""
 
 
@@ -523,53 +522,18 @@ def test_a_number_that_stands_for_none_is_a_blank(name, mark):
     np.testing.assert_array_equal(found.flux, expected.flux)
 
 
-@pytest.mark.parametrize(
-    ("east", "north", "factor"),
-    [
-        ("E_RA", "E_DEC", u.deg / 3600),
-        ("ra_err_arcsec", "dec_err_arcsec", 1),
-        ("sigra", "sigdec", u.arcsec),
-        ("e_RA", "e_Dec", 1e3 * u.mas),
-        ("e_ra", "e_dec", (u.s / 15, u.arcsec)),
-        ("err_ellipse_r1", "err_ellipse_r0", SIGMA * u.arcsec),
-    ],
-)
-def test_position_errors_of_surveys(east, north, factor):
-    """Errors of 2 arcsec to the east and 3 to the north, at 60 degrees of declination; seconds of time are 15 cos δ."""
-    of_east, of_north = factor if isinstance(factor, tuple) else (factor, factor)
-    time = 2.0 if isinstance(factor, tuple) else 1.0
-    columns = {
-        east: np.full(60, 2.0) * time * of_east,
-        north: np.full(60, 3.0) * of_north,
-        "err_ellipse_ang": [0.0] * 60,
-    }
-    found = Candidates.of(
-        Table({"designation": [f"A{k}" for k in range(60)], "ra": range(60), "dec": [60.0] * 60, **columns})
-    )
-    assert found.covariance[0] * 3600**2 == pytest.approx([4.0, 9.0, 0.0])
-    assert found.names[1] == "A1"
-
-
-def test_claims_are_capped():
-    rng = np.random.default_rng(7)
-    table, P = sources(rng, 300), kinds(rng, 300)
-    ra, dec = drawn_within(rng, table)
-    at = Table({"ra": ra[:200], "dec": dec[:200], "name": ["4FGL J0000.0+0000" if k % 3 else "" for k in range(200)]})
-    candidates = Candidates.of(at)
-    assert candidates.covers == "claims"
-    factors, _ = weigh([candidates], table, P, np.full(300, "unassociated"))
-    assert factors.max() == MOST_OF_CLAIMS
-
-
-def test_few_claims_in_one_region_count():
+def test_claims_are_capped_and_few_in_one_region_count():
     rng = np.random.default_rng(10)
     table, P = sources(rng, 300), kinds(rng, 300)
     ra, dec = drawn_within(rng, table)
     near = np.argsort(np.abs(table["DEJ2000"] - 40.0) + np.abs(table["RAJ2000"] - 180.0))[:12]
-    candidates = Candidates.of(Table({"ra": ra[near], "dec": dec[near]}), covers="claims")
+    names = ["4FGL J0000.0+0000" if k % 3 else "" for k in range(12)]
+    candidates = Candidates.of(Table({"ra": ra[near], "dec": dec[near], "name": names}))
+    assert candidates.covers == "claims"
     factors, (strength,) = weigh([candidates], table, P, np.full(300, "unassociated"))
     assert strength.completeness
     assert np.all(factors[near, 0] > 1.0)
+    assert factors.max() == MOST_OF_CLAIMS
     assert np.all(np.delete(factors[:, 0], near) < 1.0)
 
 
@@ -592,16 +556,6 @@ def test_tables_that_cannot_be_used_are_refused(columns, meta, words):
         Candidates.of(Table(columns, meta=meta))
 
 
-def test_many_candidates_in_one_ellipse():
-    rng = np.random.default_rng(8)
-    table = sources(rng, 20)
-    table["Conf_95_SemiMajor"][0], table["Conf_95_SemiMinor"][0] = 10.0, 7.0
-    near = objects(*directions(rng, 100_000)).around(table)
-    assert near.covered[0]
-    assert summed(near, 20)[0, 0] == pytest.approx(1.0, abs=0.05)
-    assert np.sum((near.source == 0) & (near.u <= 1)) == pytest.approx(near.chance[0], rel=0.1)
-
-
 def test_labels_have_their_candidates(few):
     """A planted table changes P by its factors and tells so; a random one changes nothing, and warns."""
     rng = np.random.default_rng(9)
@@ -612,7 +566,7 @@ def test_labels_have_their_candidates(few):
     )
     chance = objects(*directions(rng, 2000))
     given = {"features": "six", "targets": "unassociated", "counterparts": [planted, chance]}
-    with pytest.warns(CatalogWarning, match=r"'sky\.csv' changes no probability"):
+    with pytest.warns(CatalogWarning, match=r"'sky\.csv': it changes no probability"):
         labels = classify(few, recipe=Recipe().with_settings(steps=40, num_inducing=15), **given)
     strengths = json.loads(labels.meta[COUNTERPARTS_KEY])
     assert [bool(each["completeness"]) for each in strengths] == [True, False]
@@ -683,9 +637,9 @@ def test_what_is_labelled_does_not_change_what_a_table_says(few):
 
 
 def test_the_errors_of_c_are_those_of_its_scatter():
-    """Two categories of fluxes that overlap, so that their c go against each other; 40 skies."""
+    """Two categories of fluxes that overlap, so that their c go against each other; 24 skies."""
     found, stated = [], []
-    for seed in range(40):
+    for seed in range(24):
         rng = np.random.default_rng((11, seed))
         table, P = sources(rng, 1500), kinds(rng, 1500)
         has = np.flatnonzero((rng.uniform(size=1500) < P[:, 0]) & (rng.uniform(size=1500) < 0.6))
@@ -699,5 +653,5 @@ def test_the_errors_of_c_are_those_of_its_scatter():
         stated.append(strength.errors["agn"])
     inner = np.all(np.array(found) > 0.02, axis=1)  # not at the edge
     scatter = np.std(np.array(found)[inner], axis=0)
-    assert inner.sum() > 30
+    assert inner.sum() > 18
     np.testing.assert_allclose(np.mean(np.array(stated)[inner], axis=0), scatter, rtol=0.3)

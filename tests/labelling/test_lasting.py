@@ -6,8 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from astropy import units as u
-from astropy.coordinates import SkyCoord
 from sklearn.metrics import roc_auc_score
 
 from fermiclass import read_catalog
@@ -35,25 +33,14 @@ def again(table):
         return read_catalog(table)
 
 
-def places(ra, dec, error=0.05):
-    """A catalogue of sources at these places."""
-    n = len(ra)
-    table = read_catalog(slim_path("4FGL-DR4"))[:n].table.copy()
-    table["RAJ2000"], table["DEJ2000"], table["Conf_95_SemiMajor"] = ra, dec, np.full(n, error)
-    table["Source_Name"] = [f"source {k}" for k in range(n)]  # the names of the catalogue have other places
-    table.remove_columns(["GLON", "GLAT"])  # those of the places are computed
-    return again(table)
-
-
 @pytest.mark.parametrize(("later", "release"), [LEARNED_FROM[k] for k in (2, 3, -1)])
 def test_the_formula(later, release):
     few = read_catalog(slim_path(release))[::900]
     about = MODELS[later]["full"]
     for k, p in enumerate(lasting.lasting(few)):
         source = few[[k]]
-        ra, dec, s, error, flags = (
-            float(source.table[name][0]) for name in ("RAJ2000", "DEJ2000", "Signif_Avg", "Conf_95_SemiMajor", "Flags")
-        )
+        names = ("RAJ2000", "DEJ2000", "Signif_Avg", "Conf_95_SemiMajor", "Flags")
+        ra, dec, s, error, flags = (float(source.table[name][0]) for name in names)
         code = source.classes[0]
         q = {name: FEATURES[name].measure(source).value[0] for name in lasting.SPECTRUM if name in about["inputs"]} | {
             "ln_Signif_Avg": np.log(s),
@@ -137,23 +124,3 @@ def test_unknown_values_and_columns(dr4):
     for name in ("LP_Index", "Conf_95_SemiMajor", "Signif_Avg", "Variability_Index"):
         unknown[name][::2] = np.nan
     assert np.all(np.isfinite(lasting.lasting(again(unknown))))
-
-
-def test_moved_sources_are_the_same_within_the_larger_radius(script):
-    there = places([10.0], [20.0])
-    for error, radius in ((0.05, 0.15), (np.nan, 0.15), (0.2, 0.3)):
-        for distance, expected in ((0.99 * radius, True), (1.01 * radius, False)):
-            assert script.has_counterpart(places([10.0], [20.0 + distance], error), there) == [expected]
-
-
-def test_parts_of_the_sky_and_their_edges(script, dr4):
-    """A source is far from the edges if all places around it are in its cell."""
-    few = dr4[np.abs(np.asarray(dr4.table["DEJ2000"])) < 85]
-    at = SkyCoord(few.table["RAJ2000"], few.table["DEJ2000"], unit="deg")
-    around = [at.directional_offset_by(a * u.deg, script.matching_radius(few) * u.deg) for a in range(0, 360, 10)]
-    cells = [(x.ra.deg // 15, (x.dec.deg + 90) // 15) for x in (at, *around)]
-    inside = np.all([(i == cells[0][0]) & (j == cells[0][1]) for i, j in cells], axis=0)
-    assert np.mean(script.far_from_edges(few) == inside) > 0.997  # circles are wider than they are high
-    even = (cells[0][0] + cells[0][1]) % 2 == 0
-    np.testing.assert_array_equal(lasting.part_of_sky(few) < lasting.PARTS, even)
-    assert np.bincount(lasting.part_of_sky(few)[even]).min() > 500

@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 
-from fermiclass import Catalog, NIMGPClassifier, train
+from fermiclass import Catalog, train
 from fermiclass.catalog import THREE_CLASSES, default_classes, read_catalog
-from fermiclass.features import FEATURE_SETS
 from fermiclass.labelling.associations import SelectionPrior
-from fermiclass.labelling.recipe import DEFAULT_SETTINGS, Recipe, default_settings
-from fermiclass.labelling.training import default_estimator
-from fermiclass.nimgp.names import METHODS
+from fermiclass.labelling.recipe import DEFAULT_SETTINGS, Recipe
 from fermiclass.nimgp.settings import Settings
 from tests.conftest import slim_path
 
@@ -27,7 +24,7 @@ def few(dr4):
 
 @pytest.fixture(scope="module")
 def model(few):
-    return train(few, default_estimator(**TINY), features="six,asinh_GLAT")
+    return train(few, recipe=Recipe().with_settings(**TINY), features="six,asinh_GLAT")
 
 
 @pytest.fixture(scope="module")
@@ -108,13 +105,11 @@ def test_all_labels_are_counted_and_sources_of_one_class_are_the_domain(model, f
 def test_label_sets_and_weights_of_ones_own_are_kept(few):
     """Such as those of a label table that is trained again."""
     sets, weights = {"x": ("bll", "psr")}, {"bll": 0.5, SOFT: 0.3}
-    own = NIMGPClassifier(method="mgp", steps=1, num_inducing=5, label_sets=sets, label_weights=weights)
-    params = train(few, own, features="six").estimator.get_params()
+    own = Settings(method="mgp", steps=1, num_inducing=5, label_sets=sets, label_weights=weights)
+    params = train(few, settings=own, features="six").estimator.get_params()
     assert params["label_sets"] == SETS | sets
     assert params["label_weights"] == weights
-    assert own.get_params()["label_sets"] == {"x": ("bll", "psr")}
-    again = NIMGPClassifier(**params)
-    assert train(few, again, features="six").estimator.get_params() == params
+    assert train(few, settings=Settings(**params), features="six").estimator.get_params() == params
 
 
 def test_soft_sources_teach_that_they_are_no_pulsars(model, few):
@@ -123,22 +118,9 @@ def test_soft_sources_teach_that_they_are_no_pulsars(model, few):
     table = few.table.copy()
     table["Flags"] = 0
     catalog = Catalog(table, few.release, few.source, few.sha256)
-    without = train(catalog, default_estimator(**TINY), features="six,asinh_GLAT")
+    without = train(catalog, recipe=Recipe().with_settings(**TINY), features="six,asinh_GLAT")
     p, q = (np.asarray(one.label(few[soft], "all")["Sum_P_pulsar"]) for one in (model, without))
     assert p.mean() < q.mean() - 0.02
-
-
-def test_the_default_is_the_open_world():
-    assert [feature.name for feature in FEATURE_SETS["galactic"]][-1] == "asinh_GLAT"
-    settings = Settings(**default_estimator(steps=3).get_params())
-    assert Settings(**default_settings(steps=3)) == settings == Recipe().with_settings(steps=3).settings
-    assert (settings.method, settings.objective) == ("nimgp-fo", "predictive")
-
-
-def test_minibatches_are_for_methods_without_parameters_for_every_source():
-    found = {method: default_estimator(method=method).batch_size for method in METHODS}
-    assert {method for method, size in found.items() if size is None} == {"nimgp", "mgp-aug"}
-    assert default_estimator(batch_size=None).batch_size is None
 
 
 def test_an_agn_is_a_bll_or_an_fsrq(labels):
@@ -164,10 +146,3 @@ def test_selection_priors_change_unassociated_sources_and_bcu_alone(model, few, 
     ratio = model.selection.ratios(few, model.grouping, CLASSES)
     np.testing.assert_allclose(p, q * ratio / (q * ratio).sum(axis=1, keepdims=True), atol=1e-4)
     assert not np.allclose(p[few.classes == ""], q[few.classes == ""], atol=0.01)
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_models_of_agn_alone_have_no_selection_prior(few):
-    model = train(few, NIMGPClassifier(method="mgp", steps=1, num_inducing=5), features="six", classes="bll,fsrq")
-    assert model.selection == SelectionPrior()
-    assert model.estimator.label_sets is None

@@ -8,9 +8,10 @@ import pytest
 from astropy.table import Table
 
 import fermiclass
-from fermiclass import NIMGPClassifier, Recipe
+from fermiclass import Recipe
 from fermiclass.errors import ClassError, FermiclassError, RecipeError
 from fermiclass.nimgp.names import METHODS, PER_SOURCE
+from fermiclass.nimgp.settings import Settings
 from tests.commands import refuses, run_well
 from tests.conftest import slim_path
 from tests.show.page.conftest import make_up_labels
@@ -90,16 +91,21 @@ def test_files_that_cannot_be_used(arguments, tmp_path):
 
 
 def test_what_is_given_replaces_what_it_had():
-    recipe = Recipe.of(Recipe.paper(), NIMGPClassifier(steps=7), features="six", classes=None)
+    recipe = Recipe.of(Recipe.paper(), settings=Settings(steps=7), features="six", classes=None)
     assert (recipe.features, recipe.classes, recipe.settings.steps) == ("six", "bll,fsrq,psr", 7)
     assert recipe.class_priors == "trained"
+    assert (Recipe.paper().settings.epochs, Recipe.paper(steps=9).settings.epochs) == (750, None)
     with pytest.raises(ClassError, match="targets='some' is unknown"):
         Recipe.of(None, targets="some")
 
 
-def test_steps_replace_epochs():
-    assert Recipe.paper().settings.epochs == 750
-    assert Recipe.paper(steps=9).settings.epochs is None
+@pytest.mark.parametrize("name", ["train", "classify", "find_outliers", "take_census", "estimate"])
+def test_a_word_that_is_no_field_of_a_recipe_is_refused(dr4, name):
+    function, given = getattr(fermiclass, name), ["Redshift"] * (name == "estimate")
+    with pytest.raises(RecipeError, match=r"'featurs', known are features, classes, .*with_settings"):
+        function(dr4, *given, featurs="six")
+    with pytest.raises(RecipeError, match=r"'six' is no recipe\. Write features='six' in full"):
+        function(dr4, *given, "six")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -169,8 +175,6 @@ def test_files_are_read(dr4, tmp_path):
         lambda catalog: fermiclass.classify("4FGL.fits"),
         lambda catalog: fermiclass.classify(catalog, train_on="4FGL.fits"),
         lambda catalog: fermiclass.train("4FGL.fits"),
-        lambda catalog: fermiclass.train(catalog, "six"),
-        lambda catalog: fermiclass.classify(catalog, "six"),
         lambda catalog: fermiclass.followup("labels.fits"),
         lambda catalog: fermiclass.join(catalog, "x.csv"),
         lambda catalog: fermiclass.join("4FGL.fits", catalog.table),
@@ -184,5 +188,5 @@ def test_files_are_read(dr4, tmp_path):
     ],
 )
 def test_what_is_no_catalogue_and_no_table_has_one_message(dr4, call):
-    with pytest.raises(FermiclassError, match=r"type|no classifier|there is no file|it is a catalogue"):
+    with pytest.raises(FermiclassError, match=r"type|there is no file|it is a catalogue"):
         call(dr4)

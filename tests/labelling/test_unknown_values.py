@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from fermiclass import CatalogModel, NIMGPClassifier, classify, read_sources, train
+from fermiclass import CatalogModel, classify, read_sources, train
 from fermiclass.catalog import THREE_CLASSES, CatalogWarning
 from fermiclass.errors import FeatureError
 from fermiclass.labelling.unknown_values import average, below, doubted, find_companions
 from fermiclass.nimgp.domain import TrainingDomain
 from fermiclass.nimgp.prediction.prediction import Prediction
+from fermiclass.nimgp.settings import Settings
 
 SIX = {"classes": THREE_CLASSES, "features": "six"}
 
@@ -114,13 +115,13 @@ def row_of(catalog, k, *names):
 def test_sources_that_lack_a_feature(few):
     """It is left out where the model is trained for them, and averaged over with a model that has it."""
     some = read_sources([row_of(few, k, "Flux1000", "Unc_Flux1000", "Pivot_Energy", "Signif_Avg") for k in range(9)])
-    estimator = NIMGPClassifier(steps=20, num_inducing=10)
-    labels = classify(some, estimator, train_on=few, **SIX)
+    settings = Settings(steps=20, num_inducing=10)
+    labels = classify(some, settings=settings, train_on=few, **SIX)
     assert labels.meta["features"] == "ln_Flux1000,ln_Signif_Avg,ln_Pivot_Energy"
     assert labels.meta["leftout"] == "LP_Index,LP_beta,asinh_LP_SigCurv"
     assert not np.any(np.asarray(labels["LABEL_FLAGS"]) & 2)
     with pytest.raises(FeatureError, match="none of the features"):
-        classify(some, estimator, train_on=few, classes=THREE_CLASSES, features="LP_beta")
+        classify(some, settings=settings, train_on=few, classes=THREE_CLASSES, features="LP_beta")
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -130,7 +131,7 @@ def test_a_model_averages_over_columns_that_are_not_there(few, model):
     some = read_sources([row_of(few, k, *names) for k in range(5)])
     labels = model.label(some)
     assert np.all(np.asarray(labels["LABEL_FLAGS"]) & 2)
-    extended = train(few, NIMGPClassifier(steps=5, num_inducing=10), classes=THREE_CLASSES, features="six,HR_12")
+    extended = train(few, settings=Settings(steps=5, num_inducing=10), classes=THREE_CLASSES, features="six,HR_12")
     with pytest.warns(CatalogWarning, match="lacks features of the model: HR_12"):
         extended.label(some)
 

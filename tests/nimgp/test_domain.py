@@ -119,16 +119,6 @@ def test_single_precision_has_the_same_scores(domain, training):
         np.testing.assert_allclose(one.score(*single), one.score(X, X_var), atol=1e-3)  # a third of a rank
 
 
-def test_the_order_of_the_training_sources_does_not_matter(training):
-    X, X_var, y = training
-    new, new_var, _ = sources(50, seed=6)
-    order = np.random.default_rng(0).permutation(len(X))
-    one, other = TrainingDomain.fit(X, X_var, y), TrainingDomain.fit(X[order], X_var[order], y[order])
-    np.testing.assert_allclose(other.covariance, one.covariance, rtol=1e-12)
-    np.testing.assert_allclose(other.depths, one.depths, rtol=1e-12)
-    np.testing.assert_allclose(other.score(new, new_var), one.score(new, new_var), atol=1.01 / 300)
-
-
 def test_a_score_does_not_depend_on_the_other_rows(domain):
     X, X_var, _ = sources(700, seed=7, scale=1.5)
     scores = domain.score(X, X_var)

@@ -133,12 +133,3 @@ def test_single_precision_is_enough_for_standardised_inputs(name, rng):
         values.append(of_kernel)
     for single, double in zip(*values, strict=True):
         np.testing.assert_allclose(single, double, atol=2e-5 * np.max(np.abs(double)))
-
-
-def test_single_precision_is_enough_for_short_lengthscales(rng):
-    X = rng.normal(size=(1, 200, D))
-    single, double = (
-        NAMED["se"](Starts(HyperOptions(variance=1.0, lengthscale=0.3), 1, D, dtype=t)).K(tf.constant(X, t))
-        for t in (tf.float32, tf.float64)
-    )
-    np.testing.assert_allclose(single, double, atol=2e-5)

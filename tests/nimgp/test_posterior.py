@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-import tensorflow_probability as tfp
 
 from tests.nimgp.conftest import C, M
 
@@ -29,19 +28,6 @@ def test_moments_against_dense_formulae(parts, rng):
         np.testing.assert_allclose(moments.mean[c], A.T @ m, rtol=1e-8)
         var = k_diag[c] - np.sum(k[c] * A, 0) + np.sum(A * (S @ A), 0)
         np.testing.assert_allclose(moments.var[c], var, rtol=1e-8)
-
-
-def test_kl_divergence_against_tensorflow_probability(parts):
-    posterior, _ = parts
-    normal = tfp.distributions.MultivariateNormalTriL
-    q = normal(tf.convert_to_tensor(posterior.q_mu), tf.linalg.band_part(posterior.q_sqrt, -1, 0) * _signs(posterior))
-    p = normal(tf.zeros_like(posterior.q_mu), tf.eye(M, batch_shape=[C], dtype=tf.float64))
-    np.testing.assert_allclose(posterior.kl_divergence(), tf.reduce_sum(q.kl_divergence(p)), rtol=1e-10)
-
-
-def _signs(posterior):
-    """Columns' signs that make the diagonal positive, as the other library wants it; S is the same."""
-    return tf.sign(tf.linalg.diag_part(posterior.q_sqrt))[:, None, :]
 
 
 def test_predictor_gives_the_same_moments(parts, rng):

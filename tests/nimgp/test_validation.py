@@ -9,7 +9,6 @@ from sklearn.base import clone, is_regressor
 from sklearn.exceptions import DataConversionWarning
 
 from fermiclass import NIMGPClassifier, NIMGPRegressor, RobustGPClassifier, UncertainGPRegressor
-from fermiclass.nimgp.arrays import align_columns
 from tests.conftest import without_graphs
 
 SMALL = {"steps": 1, "num_inducing": 4, "num_draws": 4}
@@ -176,10 +175,3 @@ def test_blanks_are_no_label(frames, name):
     text.iloc[5] = "bll "
     with pytest.raises(ValueError, match="the labels 'bll' and 'bll ' differ by blanks alone"):
         classifier.fit(X, text, X_var=X_var)
-
-
-def test_what_has_no_names_goes_by_position(frames):
-    X, y, X_var = frames
-    assert align_columns(X, X_var.to_numpy(), y=y.to_numpy()) is not None
-    assert align_columns(X.to_numpy(), X_var) is X_var
-    assert align_columns(np.ma.array(X), None, y=list(y)) is None  # nothing is masked

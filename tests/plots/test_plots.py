@@ -155,12 +155,12 @@ def test_feature_strip_and_effects():
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first on top
     (far,) = [line for line in axes.lines if line.get_marker() == ">" and len(line.get_xdata())]
     np.testing.assert_array_equal(far.get_ydata(), [2])
-    axes = plots.feature_effects(explained.effects, FEATURES, CLASSES)
+    axes = plots.feature_effects(explained.log_odds[:, :3], FEATURES, CLASSES)
     markers = {line.get_label(): line.get_xdata() for line in axes.lines if line.get_label() in CLASSES}
     for c, name in enumerate(CLASSES):
-        np.testing.assert_allclose(markers[name], explained.effects[:, c])
+        np.testing.assert_allclose(markers[name], explained.log_odds[:, :3][:, c])
     with pytest.raises(ValueError, match="effects has shape"):
-        plots.feature_effects(explained.effects, FEATURES[:3], CLASSES)
+        plots.feature_effects(explained.log_odds[:, :3], FEATURES[:3], CLASSES)
     with pytest.raises(ValueError, match="population has shape"):
         plots.feature_strip(explained.value, explained.error, explained.population, FEATURES, CLASSES[:2])
 

@@ -21,7 +21,6 @@ from fermiclass.analysis.outliers import default_recipe, hold_out
 from fermiclass.catalog.classes import THREE_CLASSES
 from fermiclass.evaluation.baselines import BaselineClassifier
 from fermiclass.labelling.recipe import Recipe
-from fermiclass.labelling.training import estimator_of
 from fermiclass.nimgp.estimators.folds import stratified_folds
 
 METHODS = ("outliers", "forest", "boosting", "logistic")
@@ -31,7 +30,7 @@ SHARES, FOLDS, SEED = (0.02, 0.05), 5, 23
 def suspicion(method: str, table: fc.FeatureTable, seed: int) -> np.ndarray:
     """Return how probably each label is wrong."""
     if method == "outliers":
-        return hold_out(table, estimator_of(default_recipe()), FOLDS, seed)[2]
+        return hold_out(table, default_recipe(), FOLDS, seed)[2]
     right = np.empty(len(table))
     for train, test in stratified_folds(table.y, FOLDS, seed):
         fitted = BaselineClassifier(method, seed=seed).fit(table.X[train], table.y[train])

@@ -130,7 +130,7 @@ for rule in rules:
     table.append((x, np.where(unknown, rule["variance"], error**2 * rule["measured"]), unknown))
 medians = np.array([rule["median"] for rule in rules])
 weights, X, V = zip(*(average(x, v, m > 0) for x, v, m in np.transpose(table, (2, 1, 0))), strict=True)
-inputs = np.clip((np.vstack(X) - w["mean"]) / w["scale"], -4, 4), np.minimum(np.vstack(V) / w["scale"] ** 2, 2)
+inputs = np.clip((np.vstack(X) - w["mean"]) / w["scale"], -4, 4), np.vstack(V) / w["scale"] ** 2
 names = ["posterior.Z", "posterior.q_mu", "posterior.q_sqrt", "kernel.white"]
 names += [f"kernel.kernels[{name}" for name in ("0].lengthscales", "0].variance", "1].variance")]
 f = np.transpose([latent(*inputs, *of_class) for of_class in zip(*(w[name] for name in names), strict=True)])

@@ -75,11 +75,12 @@ def fermiclass(train: Rows, test: Rows, watch: Watch, **settings: Any) -> Curve:
     """Train the default for catalogues, a fit of its own for each number of steps."""
     import tensorflow  # noqa: F401 (not in the time)
 
-    from fermiclass.labelling.training import default_estimator
+    from fermiclass.labelling.recipe import Recipe
+    from fermiclass.labelling.training import estimator_of
 
     for steps in STEPS:
         watch.again()
-        model = default_estimator(steps=steps, **settings)
+        model = estimator_of(Recipe().with_settings(steps=steps, **settings))
         model.fit(train["X"], train["y"], X_var=train["X_var"])
         watch.stop()
         yield model.predict_proba(test["X"], X_var=test["X_var"])

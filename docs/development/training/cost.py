@@ -21,7 +21,8 @@ os.environ |= {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_NUM_INTRAOP_THREADS": "1"}  # a
 import numpy as np
 import tensorflow as tf
 
-from fermiclass.labelling.training import default_estimator
+from fermiclass.labelling.recipe import Recipe
+from fermiclass.labelling.training import estimator_of
 
 D, B = 17, 512
 INDUCING, CLASSES, ROWS = (30, 60, 100, 200, 300), (2, 4, 10, 26), (1_000, 10_000, 100_000, 1_000_000, 2_000_000)
@@ -39,7 +40,7 @@ def made_up(num_rows: int, num_classes: int) -> tuple[np.ndarray, np.ndarray, np
 def measured(num_rows: int, num_classes: int, num_inducing: int, steps: int) -> dict[str, float]:
     """Return the time of a whole fit, and the milliseconds of a step in the second half of the fit."""
     X, X_var, y = made_up(num_rows, num_classes)
-    model = default_estimator(num_inducing=num_inducing, steps=steps, random_state=0)
+    model = estimator_of(Recipe().with_settings(num_inducing=num_inducing, steps=steps, random_state=0))
     times: list[float] = []
     start, cpu = time.perf_counter(), time.process_time()
     model.fit(X, y, X_var=X_var, progress=lambda _: times.append(time.perf_counter()))

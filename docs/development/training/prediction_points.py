@@ -18,7 +18,7 @@ import numpy as np
 
 import fermiclass as fc
 from fermiclass.features import extract_features
-from fermiclass.labelling.training import default_estimator, train
+from fermiclass.labelling.training import train
 from fermiclass.nimgp.likelihoods.draws import gaussian_points
 from fermiclass.nimgp.names import FIRST_ORDER
 from fermiclass.nimgp.prediction.predictor import ClassPredictor
@@ -53,7 +53,7 @@ def main() -> None:
     """Print a line for each number of draws and points."""
     release, method = sys.argv[1:]
     catalog = fc.read_catalog(f"catalogs/4FGL-{release}.fits.gz")
-    model = train(catalog, default_estimator(random_state=0, method=method))
+    model = train(catalog, recipe=fc.Recipe().with_settings(method=method))
     sources = catalog[catalog.classes == ""]
     sources = sources[np.random.default_rng(0).permutation(len(sources))[:512]]
     table = extract_features(sources, model.features, model.grouping, imputation=model.imputation)

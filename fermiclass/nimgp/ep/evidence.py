@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize
@@ -18,8 +18,8 @@ from fermiclass.nimgp.ep.posterior import Covariance, Posterior, PriorAndLabels
 def log_evidence(model: PriorAndLabels, found: FixedPoint) -> float:
     """``log Z = A(Q) − A(prior) + Σ_j [log Z_j + A(Q without j) − A(Q)]`` over the factors j of the likelihood.
 
-    A is the logarithm of the normaliser of a distribution as a function of its natural parameters. Z_j is the mean of
-    factor j under its cavity. The number is that of RMGPC's equation 16, where ``log s̃_j`` is the bracket.
+    A is the log normaliser of a distribution as a function of its natural parameters, Z_j the mean of factor j under
+    its cavity. The number is that of RMGPC's equation 16, where ``log s̃_j`` is the bracket.
 
     - Latent functions: ``A(Q) − A(prior) = ½ Σ_k (υ_kᵀ μ_k − log |M_k|)``
     - Gaussian at one point: ``A = ½ (m² / v + log v)``
@@ -44,13 +44,9 @@ def log_evidence(model: PriorAndLabels, found: FixedPoint) -> float:
 
 
 def covariance_gradient(posterior: Posterior) -> FloatArray:
-    """``∂ log Z / ∂K_k = ½ (w_k w_kᵀ − P_k)`` at a fixed point, ``(C, N, N)`` (RMGPC, equation 18).
-
-    At a fixed point log Z is stationary in the sites, so that only its explicit dependence on K_k counts.
-    """
+    """``∂ log Z / ∂K_k = ½ (w_k w_kᵀ − P_k)``, ``(C, N, N)``, where log Z is stationary in the sites (equation 18)."""
     w = posterior.weights
-    gradient: FloatArray = 0.5 * (w[:, :, None] * w[:, None, :] - posterior.gain)
-    return gradient
+    return 0.5 * (w[:, :, None] * w[:, None, :] - posterior.gain)
 
 
 def _A_f(mean: FloatArray, var: FloatArray) -> FloatArray:
@@ -58,8 +54,7 @@ def _A_f(mean: FloatArray, var: FloatArray) -> FloatArray:
 
 
 def _A_z(log_odds: FloatArray) -> FloatArray:
-    softplus: FloatArray = np.logaddexp(0.0, log_odds)
-    return softplus
+    return np.asarray(np.logaddexp(0.0, log_odds))
 
 
 _NOISE = 0.1  # initial ϑ²
@@ -72,13 +67,12 @@ _LIMIT_STATUS = 1  # SciPy's status of a search that a limit stopped
 class EPSettings:
     """Settings of the search for hyper-parameters."""
 
-    #: Whether each feature has its own γ, and whether each class has latent noise ϑ².
-    ard: bool = False
-    latent_noise: bool = False
+    ard: bool = False  #: Whether each feature has its own γ.
+    latent_noise: bool = False  #: Whether each class has latent noise ϑ².
     #: Initial values of γ in units of D, for standardised inputs. The result with the largest evidence is kept.
     starts: tuple[float, ...] = (0.1, 1.0)
     max_steps: int = 100  #: Largest number of L-BFGS steps from each start.
-    rules: Rules = field(default_factory=Rules)
+    rules: Rules = Rules()  # noqa: RUF009 (immutable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,18 +87,12 @@ class Trained:
     ended: bool
 
 
-def fit_evidence(
-    X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: EPSettings | None = None
-) -> Trained:
-    """Maximise log Z over log γ and log ϑ² by L-BFGS.
+def fit_evidence(X: FloatArray, labels: Labels, label_noise: LabelNoise | None, settings: EPSettings) -> Trained:
+    """Maximise log Z over log γ and log ϑ² by L-BFGS, for standardised inputs.
 
     EP starts from the sites of the best hyper-parameters so far. If it finds no fixed point at first, or fails often,
     the search starts again with limited sites; see :class:`fermiclass.nimgp.ep.inference.Rules`.
-
-    Inputs are standardised, ``(N, D)``. `label_noise` is the prior of the share of random labels (RMGPC); None if all
-    labels are right (SMGPC).
     """
-    settings = settings or EPSettings()
     limited = replace(settings, rules=replace(settings.rules, limited=True))
 
     def attempt(start: float) -> Trained:

@@ -1,7 +1,7 @@
 """Labels, the approximate factors of the likelihood (sites), and the moments of one factor at a time.
 
-A factor is multiplied by its cavity, the approximate posterior without this factor. The cavity times the approximate
-factor must have the moments of this product. Everything is computed in logarithms, for all rows at once.
+A factor is multiplied by its cavity, the approximate posterior without it. The cavity times the approximate factor must
+have the moments of this product.
 """
 
 from __future__ import annotations
@@ -59,9 +59,8 @@ class Labels:
 class Sites(NamedTuple):
     """Natural parameters of the approximate factors (RMGPC, equations 14 and 15).
 
-    The first five fields, ``(N, R)``, belong to ψ_ik, in the order of :attr:`Labels.others`: precisions and shifts
-    (precision times mean) of f_k and of f_y, which may be negative, and log-odds of z. The last three, ``(N,)``, belong
-    to ψ_i: exponents of ρ and 1 − ρ, and log-odds of z. These are −∞ if all labels are known to be right.
+    Of ψ_ik, ``(N, R)``: precisions and shifts (precision times mean) of f_k and of f_y, which may be negative, and
+    log-odds of z. Of ψ_i, ``(N,)``: exponents of ρ and 1 − ρ, and log-odds of z, −∞ if all labels are right.
     """
 
     precision: FloatArray
@@ -77,21 +76,13 @@ class Sites(NamedTuple):
     def empty(cls, labels: Labels, label_noise: LabelNoise | None) -> Sites:
         """Return sites without effect, except for the prior log-odds of z."""
         odds = -np.inf if label_noise is None else np.log(label_noise.a / label_noise.b)
-        zeros = np.zeros(labels.others.shape)
-        row = np.zeros(len(labels.y))
-        return cls(zeros, zeros, zeros, zeros, zeros, row, row, np.full(len(labels.y), odds))
+        zeros, row = np.zeros(labels.others.shape), np.zeros(len(labels.y))
+        return cls(zeros, zeros, zeros, zeros, zeros, row, row, row + odds)
 
     def towards(self, new: Sites, step: float) -> Sites:
         """Return the damped sites ``new^step · self^(1 − step)``."""
         damped = (a if a is b else (1.0 - step) * a + step * b for a, b in zip(self, new, strict=True))
         return Sites(*damped)
-
-    def translated(self, labels: Labels, by: FloatArray) -> Sites:
-        """Return the sites of the same factors if every latent function is larger by ``by`` (C, N)."""
-        return self._replace(
-            shift=self.shift + self.precision * by[labels.others, labels.rows],
-            own_shift=self.own_shift + self.own_precision * by[labels.own, labels.rows],
-        )
 
 
 _NEWTON_STEPS = 20
@@ -137,11 +128,8 @@ def match_label(
         h = −∂² log Z / ∂m² = g (α / √s + g)
 
     The matched mean is ``m ± v g`` and the matched variance ``v − v² h``. Therefore the site has the precision
-    ``h / (1 − v h)`` and the shift ``(±g + m h) / (1 − v h)``. The precision is negative for a label that is likely to
-    be wrong. The site of z has the log-odds ``log c − log Φ(α)`` for any p.
-
-    The cavity has means and variances of f_k and f_y, and the log-odds ``log p / (1 − p)`` of z, −∞ for labels that are
-    known to be right. `limited` sets negative precisions to 0, so that the matched variance is at most the cavity's.
+    ``h / (1 − v h)``, negative for a label that is likely to be wrong, and the shift ``(±g + m h) / (1 − v h)``. The
+    site of z has the log-odds ``log c − log Φ(α)`` for any p. `limited` sets negative precisions to 0.
     """
     log_c = -np.log(num_classes) / (num_classes - 1.0)
     s = own_var + var

@@ -1,7 +1,4 @@
-"""Expectation propagation: all factors are matched at once to their cavities, with damping, until a fixed point.
-
-A cavity is the posterior without one factor.
-"""
+"""Expectation propagation: all factors are matched at once to their cavities, with damping, until a fixed point."""
 
 from __future__ import annotations
 
@@ -36,24 +33,18 @@ class RateCavity(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """All cavities and matched factors. `exists` tells which Gaussian cavities exist, ``(N, R)``.
-
-    The posterior replaces a cavity that does not exist. `rate` is None if all labels are known to be right.
-    """
+    """All cavities and matched factors; those of ρ are None if all labels are known to be right."""
 
     cavity: LabelCavity
     label: LabelMatch
-    exists: NDArray[np.bool_]
+    exists: NDArray[np.bool_]  #: Which Gaussian cavities exist, ``(N, R)``; the posterior replaces others.
     rate_cavity: RateCavity | None
     rate: RateMatch | None
 
     def sites(self, old: Sites) -> Sites:
         """Return the matched factors. Factors without a cavity keep their old parameters."""
-        names = ("precision", "shift", "own_precision", "own_shift", "log_odds")
-        new = old._replace(**{n: np.where(self.exists, getattr(self.label, n), getattr(old, n)) for n in names})
-        if self.rate is None:
-            return new
-        return new._replace(alpha=self.rate.alpha, beta=self.rate.beta, rate_log_odds=self.rate.log_odds)
+        new = (np.where(self.exists, *each) for each in zip(self.label[:5], old[:5], strict=True))
+        return Sites._make([*new, *(old[5:] if self.rate is None else self.rate[:3])])
 
 
 def match(model: PriorAndLabels, sites: Sites, posterior: Posterior, *, limited: bool = False) -> Matches:
@@ -108,16 +99,18 @@ class FixedPoint:
     rounds: int
 
 
-def find_fixed_point(model: PriorAndLabels, *, start: Sites | None = None, rules: Rules | None = None) -> FixedPoint:
-    """Run EP.
+def find_fixed_point(model: PriorAndLabels, *, start: Sites | None = None, rules: Rules = Rules()) -> FixedPoint:
+    """Run EP, from sites of an earlier fixed point if they are valid with this prior.
 
     A round matches all factors in parallel, damps the step, and centres the functions (:func:`centred`). If negative
     precisions leave no Gaussian, the round makes a smaller step. A factor without a Gaussian cavity does not change.
-
-    Sites of an earlier fixed point, `start`, are ignored if they are not valid with this prior.
     """
-    rules = rules or Rules()
-    sites, posterior = _start(model, start)
+    sites = Sites.empty(model.labels, model.label_noise) if start is None else start
+    try:
+        posterior = Posterior.of(model, sites)
+    except ImproperError:
+        sites = Sites.empty(model.labels, model.label_noise)
+        posterior = Posterior.of(model, sites)
     converged, rounds = False, 0
     while rounds < rules.max_rounds and not converged:
         rounds += 1
@@ -132,16 +125,6 @@ def find_fixed_point(model: PriorAndLabels, *, start: Sites | None = None, rules
     return FixedPoint(sites, posterior, converged, rounds)
 
 
-def _start(model: PriorAndLabels, sites: Sites | None) -> tuple[Sites, Posterior]:
-    if sites is not None:
-        try:
-            return sites, Posterior.of(model, sites)
-        except ImproperError:
-            pass
-    sites = Sites.empty(model.labels, model.label_noise)
-    return sites, Posterior.of(model, sites)
-
-
 def _move(model: PriorAndLabels, sites: Sites, new: Sites, step: float) -> tuple[Sites, Posterior] | None:
     while step > _SMALLEST_STEP:
         damped = sites.towards(new, step)
@@ -153,19 +136,19 @@ def _move(model: PriorAndLabels, sites: Sites, new: Sites, step: float) -> tuple
 
 
 def centred(model: PriorAndLabels, sites: Sites, posterior: Posterior) -> tuple[Sites, Posterior]:
-    """Move all latent functions together to their common level at the fixed point.
+    """Move all latent functions together to their common level at the fixed point, which rounds approach slowly.
 
     The likelihood depends on differences of latent functions only. At the fixed point the weights ``w_k = K_k⁻¹ μ_k``
-    therefore satisfy ``Σ_k w_k = 0``. Rounds alone approach this slowly. This function subtracts the mean w̄ of the
-    weights: with ``δ_k = −K_k w̄``, ``μ_k += δ_k`` and ``υ_k += Λ_k δ_k − w̄``. Here ``Λ_k δ_k`` translates the sites,
-    and the rest is divided among them. A fixed point does not change.
+    therefore satisfy ``Σ_k w_k = 0``. This subtracts their mean w̄: with ``δ_k = −K_k w̄``, ``μ_k += δ_k`` and
+    ``υ_k += Λ_k δ_k − w̄``. Here ``Λ_k δ_k`` translates the sites, and the rest is divided among them.
     """
     labels = model.labels
     centre = posterior.weights.mean(axis=0)
-    by = -model.times_K(np.tile(centre, (labels.num_classes, 1)))
-    sites = sites.translated(labels, by)
+    by = np.broadcast_to(-model.K @ centre, posterior.mean.shape)
+    others, own = (by[k, labels.rows] for k in (labels.others, labels.own))
     sites = sites._replace(
-        shift=sites.shift - centre[:, None], own_shift=sites.own_shift - centre[:, None] / labels.others.shape[1]
+        shift=sites.shift + sites.precision * others - centre[:, None],
+        own_shift=sites.own_shift + sites.own_precision * own - centre[:, None] / labels.others.shape[1],
     )
     shift = labels.by_class(sites.shift, sites.own_shift)
     return sites, replace(posterior, mean=posterior.mean + by, shift=shift)

@@ -25,18 +25,15 @@ class Covariance:
     """``c_k(x, x') = exp(−½ Σ_j (x_j − x'_j)² / γ_j) + ϑ_k² [x = x']``, RMGPC's equation 22 and the text after it.
 
     The amplitude is 1, since it does not affect which latent function is the largest.
-
-    The squared length-scales γ are ``(D,)``, or ``(1,)`` if all features share one. ϑ² is ``(C,)``, zeros for none.
     """
 
-    gamma: FloatArray
-    noise: FloatArray
+    gamma: FloatArray  #: Squared length-scales, ``(D,)``, or ``(1,)`` if all features share one.
+    noise: FloatArray  #: ϑ², ``(C,)``, zeros for none.
 
     def smooth(self, X: FloatArray, X2: FloatArray) -> FloatArray:
         """Covariances without the noise, ``(n, n')``."""
         scale = np.sqrt(self.gamma)
-        K: FloatArray = np.exp(-0.5 * cdist(X / scale, X2 / scale, "sqeuclidean"))
-        return K
+        return np.asarray(np.exp(-0.5 * cdist(X / scale, X2 / scale, "sqeuclidean")))
 
     def K(self, X: FloatArray) -> FloatArray:
         """Covariances of points with themselves, ``(C, n, n)``, or ``(1, n, n)`` if all classes share them."""
@@ -48,11 +45,7 @@ class Covariance:
         return 1.0 + JITTER + self.noise
 
     def gradient(self, X: FloatArray, G: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Convert derivatives with respect to covariances into those with respect to logarithms of hyper-parameters.
-
-        ``G`` (C, N, N) are symmetric derivatives ``∂/∂K_k`` of a number, at ``X`` (N, D). The results ``∂/∂log γ`` are
-        ``(D,)`` or ``(1,)``, and ``∂/∂log ϑ²`` are ``(C,)``.
-        """
+        """Return ``∂/∂log γ`` and ``∂/∂log ϑ²`` of a number with the symmetric derivatives ``∂/∂K_k``, G (C, N, N)."""
         Q = G.sum(axis=0) * self.smooth(X, X)
         # Σ_nm Q_nm (x_n − x_m)² = 2 Σ_n x_n² Σ_m Q_nm − 2 Σ_nm x_n Q_nm x_m, feature by feature.
         by_feature = (Q.sum(axis=1) @ X**2 - np.sum(X * (Q @ X), axis=0)) / self.gamma
@@ -65,20 +58,14 @@ class ImproperError(ArithmeticError):
 
 
 class PriorAndLabels:
-    """Prior and labels, the input of EP.
+    """Prior and labels: covariances ``K`` of the latent functions at the rows, (C, N, N), or (1, N, N) if shared.
 
-    The covariances ``K`` (C, N, N) of the latent functions at the rows have the shape ``(1, N, N)`` if all share one.
     `label_noise` is the prior of the share of random labels; None if all labels are right (SMGPC).
     """
 
     def __init__(self, K: FloatArray, labels: Labels, label_noise: LabelNoise | None) -> None:
         self.L = np.linalg.cholesky(K)
         self.K, self.labels, self.label_noise = K, labels, label_noise
-
-    def times_K(self, a: FloatArray) -> FloatArray:
-        """Return ``K_k a_k`` for vectors a, ``(C, N)``."""
-        product: FloatArray = np.matmul(self.K, a[..., None])[..., 0]
-        return product
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,13 +134,6 @@ class Posterior:
         return gain
 
 
-class LatentMoments(NamedTuple):
-    """Mean and variance of every latent function at n points, ``(C, n)`` each."""
-
-    mean: FloatArray
-    var: FloatArray
-
-
 class EPPredictor(NamedTuple):
     """Prediction with a trained model: its covariance, its N training rows, w_k, P_k and the mean of ρ."""
 
@@ -168,33 +148,31 @@ class EPPredictor(NamedTuple):
         """Make the predictor from the posterior at the training rows."""
         return cls(covariance, X, posterior.weights, posterior.gain, posterior.rate)
 
-    def moments(self, X: FloatArray) -> LatentMoments:
-        """``m_k = k*ᵀ w_k`` and ``v_k = k** − k*ᵀ P_k k*`` at ``X`` (n, D) (RMGPC, equation 20, corrected)."""
+    def moments(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """``m_k = k*ᵀ w_k`` and ``v_k = k** − k*ᵀ P_k k*``, (C, n), at ``X`` (n, D) (RMGPC, equation 20, corrected)."""
         k = self.covariance.smooth(X, self.X)
         explained = np.stack([np.einsum("ij,ij->i", k @ gain, k) for gain in self.gain])
         var = np.maximum(self.covariance.variance()[:, None] - explained, 1e-10)
-        return LatentMoments(self.weights @ k.T, var)
+        return self.weights @ k.T, var
 
     def probabilities(self, X: FloatArray) -> FloatArray:
         """Class probabilities at ``X`` (n, D), ``(n, C)``; see :func:`class_probabilities`."""
         blocks = (X[start : start + _ROWS_PER_BLOCK] for start in range(0, max(len(X), 1), _ROWS_PER_BLOCK))
-        return np.concatenate([class_probabilities(self.moments(block), self.rate) for block in blocks])
+        return np.concatenate([class_probabilities(*self.moments(block), self.rate) for block in blocks])
 
 
-def class_probabilities(latent: LatentMoments, rate: float) -> FloatArray:
+def class_probabilities(mean: FloatArray, var: FloatArray, rate: float) -> FloatArray:
     """``ρ̄ / C + (1 − ρ̄) ∫ N(u | m_y, v_y) Π_{k≠y} Φ((u − m_k) / √v_k) du`` (RMGPC, equation 19), ``(n, C)``.
 
-    The integral is computed by Gauss-Hermite quadrature, and the probabilities are then normalised.
+    By Gauss-Hermite quadrature, of which the probabilities are normalised.
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(_POINTS)
-    mean, scale = latent.mean[:, :, None], np.sqrt(latent.var)[:, :, None]
-    num_classes = len(mean)
-    wins = np.empty(latent.mean.shape)
+    num_classes, wins = len(mean), np.empty(mean.shape)
+    mean, scale = mean[:, :, None], np.sqrt(var)[:, :, None]
     for y in range(num_classes):
         others = np.arange(num_classes) != y
         u = mean[y] + scale[y] * nodes  # (n, points)
         below = log_ndtr((u - mean[others]) / scale[others]).sum(axis=0)
         wins[y] = np.exp(below) @ weights
     wins /= wins.sum(axis=0)
-    probabilities: FloatArray = rate / num_classes + (1.0 - rate) * wins.T
-    return probabilities
+    return rate / num_classes + (1.0 - rate) * wins.T

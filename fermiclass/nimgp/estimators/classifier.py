@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,9 +11,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from fermiclass.nimgp.estimators.fitted import Fitted
 from fermiclass.nimgp.estimators.fitting import fit_classes
-from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, SparseGP, new_rows, training_rows
+from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, SparseGP, keep, new_rows, training_rows
 from fermiclass.nimgp.estimators.preparation import Rows, labelled_rows
-from fermiclass.nimgp.estimators.streams import Minibatches, StreamStatistics, fit_stream
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.settings import HyperOptions, InputOptions, Settings, TrainingOptions
 from fermiclass.nimgp.targets import has_label
@@ -140,7 +138,7 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        keep(self, locals())
 
     def fit(
         self,
@@ -175,16 +173,11 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         progress
             Called with the state of training every few steps.
 
-        Returns
-        -------
-        NIMGPClassifier
-            This classifier.
-
         Raises
         ------
         ValueError
-            When shapes differ, values are infinite, a variance is negative, or there is only one class. Also when
-            `start` has other classes or another number of features, or is another kind of model.
+            When shapes differ, values are infinite, a variance is negative, there is only one class, or `start` is
+            another kind of model, or of other classes or another number of features.
         NotFittedError
             When `start` is not trained.
         """
@@ -214,42 +207,6 @@ class NIMGPClassifier(NoisyClassifierMixin, SparseGP):
         self.noise_variance_ = None if learned is None else learned * fitted.scaling.scale**2
         self.label_noise_ = float(fitted.parameters.get("label_noise", 0.0))
         return super()._adopt(fitted)
-
-    def fit_stream(
-        self,
-        minibatches: Minibatches,
-        statistics: StreamStatistics,
-        *,
-        checkpoint: Path | None = None,
-        progress: Callable[[TrainingState], None] | None = None,
-    ) -> Self:
-        """Train on minibatches from a stream, in memory that does not grow with the number of rows.
-
-        Parameters
-        ----------
-        minibatches
-            ``minibatches(batch_size, seed, first)`` returns ``(X, X_var, y)`` without end, from the minibatch `first`
-            on. The batch size is that of the settings, or 1,024 if they give no number.
-        statistics
-            What has to be known of all rows.
-        checkpoint
-            File, ``.npz``, in which the training is saved once a minute and when it is interrupted. Training continues
-            from an existing file; settings and statistics must be the same.
-        progress
-            Called with the state of training every few steps.
-
-        Raises
-        ------
-        ValueError
-            When the method has parameters for every source ('nimgp', 'mgp-aug'), or there is only one class.
-        CheckpointError
-            When the checkpoint belongs to another training.
-        """
-        settings = Settings(**self.get_params(deep=False))
-        self.__dict__.pop("fitted_", None)
-        return self._adopt(
-            fit_stream(settings, minibatches, statistics, checkpoint=checkpoint, progress=self._observer(progress))
-        )
 
     def restore(self, weights: Mapping[str, np.ndarray], classes: Any) -> Self:
         """Use ``weights_`` and ``classes_`` of a fitted classifier with the same settings.

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fermiclass.nimgp.arrays import mean_and_scale, without_outliers
-from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, check_variances, new_rows, training_rows
+from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, check_variances, keep, new_rows, training_rows
 from fermiclass.nimgp.expected import KERNELS
 from fermiclass.nimgp.names import LEARNED
 from fermiclass.nimgp.processes import is_broken_fork, refuse_after_fork
@@ -22,14 +22,9 @@ from fermiclass.nimgp.settings import Number, check_setting
 if TYPE_CHECKING:
     from fermiclass.nimgp.expected.kernels import Sources
 
-#: The values of settings.
-_ALLOWED: dict[str, tuple[Any, ...]] = {
-    "noise_variance": (LEARNED, Number(low_counts=True)),
-    "hyper_priors": (bool,),
-    "starts": (Number(whole=True),),
-    "steps": (Number(whole=True),),
-    "jitter": (Number(low_counts=True),),
-}
+_WHOLE, _FROM_ZERO = Number(whole=True), Number(low_counts=True)
+_ALLOWED: dict[str, tuple[Any, ...]] = {"hyper_priors": (bool,), "starts": (_WHOLE,), "steps": (_WHOLE,)}
+_ALLOWED |= {"noise_variance": (LEARNED, _FROM_ZERO), "jitter": (_FROM_ZERO,)}
 _OF_MODEL = ("_model", "_solution")  # attributes of TensorFlow, which cannot be pickled: they are built again
 _TOLERANCE = 1e-9  # error of symmetry and eigenvalues, relative to the largest entry
 
@@ -91,13 +86,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
         jitter: float = 1e-10,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
-        self.kernel = kernel
-        self.noise_variance = noise_variance
-        self.hyper_priors = hyper_priors
-        self.starts = starts
-        self.steps = steps
-        self.jitter = jitter
-        self.random_state = random_state
+        keep(self, locals())
 
     def fit(self, X: Any, y: Any, *, X_var: Any = None, y_var: Any = None) -> UncertainGPRegressor:
         """Train the regressor.
@@ -113,11 +102,6 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
         y_var
             Known noise variances of y, ``(N,)``; None for exact outputs.
 
-        Returns
-        -------
-        UncertainGPRegressor
-            This regressor.
-
         Raises
         ------
         ValueError
@@ -132,7 +116,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
             When the best start does not end at a maximum.
         """
         start_tensorflow()
-        from fermiclass.nimgp.expected.regression import build_regression, fit_starts
+        from fermiclass.nimgp.expected.regression import ExpectedGPR, fit_starts
         from fermiclass.nimgp.modules import parameters_of
 
         if not isinstance(self.kernel, str) or not set(self.kernel.split("+")) <= set(KERNELS):
@@ -142,7 +126,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
         self.__dict__.pop("parameters_", None)
         X, noise, y = training_rows(self, X, X_var, y, y_var=y_var, check=check_input_noise, y_numeric=True)
         y = np.asarray(y, np.float64)
-        output_noise = _check_output_noise(y, y_var)
+        output_noise = check_variances(y, y_var, name="y")
         X = without_outliers(X, getattr(self, "feature_names_in_", None))
         self.mean_, self.scale_ = mean_and_scale(X)
         self.y_mean_, self.y_scale_ = map(float, mean_and_scale(y, "y"))
@@ -155,7 +139,7 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
             "hyper_priors": self.hyper_priors,
             "jitter": self.jitter,
         }
-        model = build_regression(**self._problem)
+        model = ExpectedGPR(**self._problem)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         best = fit_starts(model, starts=self.starts, steps=self.steps, rng=rng)
         self.converged_, self.n_steps_, self.log_posterior_ = not best.failure, best.steps, -best.loss
@@ -175,10 +159,10 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
     def predict(self, X: Any, *, X_var: Any = None, return_std: bool = False) -> Any:
         """Return mean and standard deviation of the noiseless output f(x*) of new sources.
 
-        They are the moments of ``∫ p(f* | x*, y) N(x* | u*, Σ*) dx*`` for x* ~ N(u*, Σ*). The mean is exact, and the
-        variance is an average over 1,024 quasi-Monte Carlo draws of x*: about a per cent. For Σ* = 0 both are equations
-        (4) and (5) of the paper, and only then the distribution is Gaussian. The noise of outputs is not part of f.
-        'plain-se' is a function of u*. A row is a new source even if a training source has the same inputs.
+        They are the moments of ``∫ p(f* | x*, y) N(x* | u*, Σ*) dx*`` for x* ~ N(u*, Σ*): the mean is exact, the
+        variance an average over 1,024 draws of x*, right to about a per cent. For Σ* = 0 both are equations (4) and (5)
+        of the paper, and only then the distribution is Gaussian. 'plain-se' is a function of u*. A row is a new source
+        even if a training source has the same inputs. Raises ValueError as :meth:`fit`.
 
         Parameters
         ----------
@@ -193,11 +177,6 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
         -------
         ndarray or tuple of ndarray
             Means ``(n,)``, or means and standard deviations ``(n,)``.
-
-        Raises
-        ------
-        ValueError
-            As for :meth:`fit`.
         """
         refuse_after_fork()
         check_is_fitted(self)
@@ -224,44 +203,26 @@ class UncertainGPRegressor(NoisyRegressorMixin, BaseEstimator):
         super().__setstate__(state)
         if is_broken_fork() or not self.__sklearn_is_fitted__():  # an error here would leave a pool waiting
             return
-        from fermiclass.nimgp.expected.regression import build_regression
+        from fermiclass.nimgp.expected.regression import ExpectedGPR
         from fermiclass.nimgp.modules import parameters_of
 
-        self._model = build_regression(**self._problem)
+        self._model = ExpectedGPR(**self._problem)
         for name, parameter in parameters_of(self._model).items():
             parameter.assign(self.parameters_[name])
         self._solution = self._model.solve()
 
 
-def _check_output_noise(y: np.ndarray, y_var: Any) -> np.ndarray:
-    """Return the variances of y; None means zeros."""
-    if y_var is None:
-        return np.zeros_like(y)
-    variances = np.asarray(y_var, np.float64)
-    if variances.shape != y.shape:
-        raise ValueError(f"y_var has shape {variances.shape}, y has {y.shape}: every output needs its variance")
-    odd = np.flatnonzero(~(np.isfinite(variances) & (variances >= 0)))
-    if odd.size:
-        raise ValueError(f"y_var is {variances[odd[0]]} in row {odd[0]}: variances are zero or positive, and finite")
-    return variances
-
-
 def check_input_noise(X: np.ndarray, X_var: Any, *, ensure_all_finite: bool = True) -> np.ndarray:
-    """Return variances ``(N, D)`` or covariances ``(N, D, D)`` of inputs ``(N, D)``, zeros for None.
-
-    Raises ValueError when the shape does not fit, a value is not finite, a variance is negative, or a covariance is not
-    symmetric or not positive semi-definite.
-    """
+    """Return variances ``(N, D)`` or covariances ``(N, D, D)`` of inputs; ValueError when they are none."""
     V = np.asarray(0.0 if X_var is None else X_var, np.float64)
     if V.ndim != 3:
         return check_variances(X, X_var, ensure_all_finite=ensure_all_finite)
     if V.shape != (*X.shape, X.shape[1]) or not np.all(np.isfinite(V)):
         raise ValueError(f"X_var has shape {V.shape}, X has {X.shape}: every row of X needs a matrix of finite numbers")
     limit = _TOLERANCE * np.abs(V).max(axis=(1, 2), initial=0.0)
-    odd = np.flatnonzero(np.abs(V - V.swapaxes(1, 2)).max(axis=(1, 2), initial=0.0) > limit)
-    if odd.size:
-        raise ValueError(f"X_var: the matrix of row {odd[0]} is not symmetric")
-    odd = np.flatnonzero(np.linalg.eigvalsh(V).min(axis=1, initial=np.inf) < -limit)
-    if odd.size:
-        raise ValueError(f"X_var: the matrix of row {odd[0]} is not positive semi-definite")
+    skew = np.abs(V - V.swapaxes(1, 2)).max(axis=(1, 2), initial=0.0) > limit
+    negative = np.linalg.eigvalsh(V).min(axis=1, initial=np.inf) < -limit
+    for odd, what in ((skew, "symmetric"), (negative, "positive semi-definite")):
+        if np.any(odd):
+            raise ValueError(f"X_var: the matrix of row {np.argmax(odd)} is not {what}")
     return V

@@ -21,13 +21,11 @@ if TYPE_CHECKING:
 
 
 class Scaling(NamedTuple):
-    """Mean and scale by which inputs are standardised, and what counts as a variance that is not known, ``(D,)`` each.
-
-    This is the median of the known variances of the feature, or its spread where none is known.
-    """
+    """Mean and scale by which inputs are standardised, ``(D,)``."""
 
     mean: np.ndarray
     scale: np.ndarray
+    #: What counts as a variance that is not known: the median of the known ones, or the spread where there are none.
     usual_var: np.ndarray
 
     @classmethod
@@ -48,9 +46,7 @@ class Scaling(NamedTuple):
         return X, np.minimum(X_var, _SAYS_NOTHING)
 
 
-#: Noise variance, in units of the input's, from which on a larger one changes nothing but that numbers overflow.
-_SAYS_NOTHING = 1e9
-
+_SAYS_NOTHING = 1e9  # noise variance, in units of the input's, from which on a larger one changes nothing but overflows
 _PRIOR = ("input_prior.weights", "input_prior.mean", "input_prior.precision")
 _OUTPUTS = tuple(f"outputs.{name}" for name in Outputs._fields)
 _OTHERS = (*Scaling._fields, "objective", "temperature", *_PRIOR)
@@ -111,10 +107,7 @@ class Fitted:
 
     @classmethod
     def from_arrays(cls, settings: Settings, classes: np.ndarray | None, arrays: Mapping[str, np.ndarray]) -> Fitted:
-        """Return what :meth:`to_arrays` was of; `classes` is None of outputs.
-
-        Raises ValueError when the arrays do not fit the settings or each other, or have values that are not possible.
-        """
+        """Return what :meth:`to_arrays` was of (`classes` is None of outputs); ValueError when it does not fit."""
         others = _OTHERS if classes is not None else (*_OTHERS, *_OUTPUTS)
         missing = [name for name in (*others, "posterior.Z") if name not in arrays]
         if missing:
@@ -164,10 +157,7 @@ def predictor_of(
     points: np.ndarray | None = None,
     model: NoisyInputGP | None = None,
 ) -> Any:
-    """Return what predicts with these parameters, which may be those of `model`. Raises ValueError if they do not fit.
-
-    `points` are those of f, if they are known.
-    """
+    """Return what predicts with these parameters, which may be those of `model`; ValueError if they do not fit."""
     if isinstance(target, LabelTable) and in_numpy(settings):
         return FirstOrderPredictor(settings, len(target.classes), parameters, points)
     from fermiclass.nimgp.model import assign_weights

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.training.loop import Data, TrainingState
     from fermiclass.nimgp.training.optimisers import Schedule
 
-#: Number of sources in a step, with methods that have no parameters for every source.
-BATCH_SIZE = 512
+BATCH_SIZE = 512  #: Number of sources in a step, with methods that have no parameters for every source.
 _FEWEST_STEPS, _PASSES, _MOST_STEPS = 500, 10, 10_000
 
 Progress = Callable[["TrainingState"], None]
@@ -67,10 +66,7 @@ def fit_prepared(
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
 ) -> Fitted:
-    """Train on standardised rows, from the parameters of `start` if it is given.
-
-    See :meth:`fermiclass.NIMGPClassifier.fit_stream` for `checkpoint` and `progress`, and :func:`check_start`.
-    """
+    """Train on standardised rows, from the parameters of `start` if it is given (:func:`check_start`)."""
     from fermiclass.nimgp.model import assign_weights
     from fermiclass.nimgp.training.loop import maximise
 

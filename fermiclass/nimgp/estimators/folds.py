@@ -31,10 +31,7 @@ def fit_folds(
     weight: FloatArray | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Any]:
-    """Return a copy of the estimator for each fold, trained on the other rows, which may have weights ``(N,)``.
-
-    `progress` is called with the numbers of copies that are trained, and of all.
-    """
+    """Return a copy of the estimator for each fold, trained on the other rows; `progress` gets how many of how many."""
     fitted = []
     for train, _ in splits:
         weights = {} if weight is None else {"sample_weight": weight[train]}

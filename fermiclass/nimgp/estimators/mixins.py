@@ -22,22 +22,25 @@ if TYPE_CHECKING:
     from fermiclass.nimgp.training.loop import TrainingState
 
 
-def check_variances(X: np.ndarray, X_var: Any, *, ensure_all_finite: bool | str = True) -> np.ndarray:
-    """Return the variances of X; None means zeros.
+def keep(estimator: Any, given: Mapping[str, Any]) -> None:
+    """Set the parameters of an estimator, from the local variables of ``__init__``."""
+    estimator.__dict__.update({name: value for name, value in given.items() if name != "self"})
 
-    Raises ValueError when their shape differs from the shape of X, a variance is negative, or as `check_array` where it
-    is not finite.
-    """
+
+def check_variances(X: Any, X_var: Any, *, name: str = "X", ensure_all_finite: bool | str = True) -> np.ndarray:
+    """Return the variances of X, zeros for None; ValueError when they do not fit, are negative or not finite."""
     if X_var is None:
         return np.zeros_like(X)
-    if np.ndim(X_var) == 2:
-        X_var = check_array(X_var, dtype=np.float64, order="C", input_name="X_var", ensure_all_finite=ensure_all_finite)
+    if np.ndim(X_var) == X.ndim:
+        options = {"input_name": f"{name}_var", "ensure_2d": X.ndim > 1, "ensure_all_finite": ensure_all_finite}
+        X_var = check_array(X_var, dtype=np.float64, order="C", **options)
     if np.shape(X_var) != X.shape:
-        raise ValueError(f"X_var has shape {np.shape(X_var)}, X has {X.shape}: every value of X needs its variance")
+        where = f"{name}_var has shape {np.shape(X_var)}, {name} has {X.shape}"
+        raise ValueError(f"{where}: every value of {name} needs its variance")
     if np.any(X_var < 0):
-        row, column = np.argwhere(X_var < 0)[0]
-        raise ValueError(f"X_var is negative in row {row}, column {column}: variances are zero or positive")
-    return X_var
+        where = ", column ".join(map(str, np.argwhere(X_var < 0)[0]))
+        raise ValueError(f"{name}_var is negative in row {where}: variances are zero or positive")
+    return np.asarray(X_var)
 
 
 def training_rows(
@@ -53,9 +56,8 @@ def training_rows(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return values, variances and labels of training rows: a frame that has both or X and X_var, with aligned columns.
 
-    The estimator keeps the names of the columns of standard deviations as ``uncertainties_in_``. `check` is like
-    :func:`check_variances`; `options` are for :func:`sklearn.utils.validation.validate_data`. Raises ValueError as
-    these, :func:`part_frame`, :func:`align_columns` and :func:`refuse_rescaled`.
+    The estimator keeps the names of the columns of standard deviations. `check` is like :func:`check_variances`;
+    `options` are for :func:`sklearn.utils.validation.validate_data`. Raises ValueError as what is called here.
     """
     X, X_var, errors = part_frame(X, X_var)
     estimator.uncertainties_in_ = errors
@@ -70,11 +72,10 @@ def training_rows(
 def new_rows(
     estimator: Any, X: Any, X_var: Any, *, check: Any = check_variances, ensure_all_finite: bool | str = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return values and variances of new rows as :func:`training_rows`, with columns in the order of X's.
+    """Return values and variances of new rows as :func:`training_rows`.
 
-    Raises ValueError when names differ; when columns of standard deviations are missing that the training had; or when
-    variances are missing though scikit-learn was asked to pass them to `fit`: then what it calls next, such as
-    ``cross_val_predict``, has lost them.
+    Raises ValueError, too, when columns of standard deviations are missing that the training had, or variances though
+    scikit-learn was asked to pass them to `fit`: then ``cross_val_predict`` and others have lost them.
     """
     given = X_var is not None
     X, X_var, errors = part_frame(X, X_var)
@@ -154,10 +155,6 @@ class SparseGP(BaseEstimator):
     method: str
     verbose: int
 
-    def _keep(self, given: Mapping[str, Any]) -> None:
-        """Set the parameters, from the local variables of ``__init__``."""
-        self.__dict__.update({name: value for name, value in given.items() if name != "self"})
-
     def _observer(self, progress: Progress | None) -> Progress | None:
         """Return an observer of training that prints the objective, where it is verbose, and calls `progress`."""
 
@@ -198,12 +195,8 @@ class SparseGP(BaseEstimator):
 def wrong_label_probabilities(right: np.ndarray, y: Any, classes: np.ndarray, rate: float) -> np.ndarray:
     """Return the probabilities ``(n,)`` that labels are wrong, for rows outside the training set.
 
-    ``P(the label is wrong | label) = (ρ/C) (1 − p) / [ρ/C + (1 − ρ) p]`` is P(z = 1 | y), by which the paper ranks,
-    minus the probability that a random label is right. The order is the same. `right` has probabilities ``(n, C)`` of
-    right labels, from a model that was not trained with them; p is that of the label, and `rate` is ρ.
-
-    Raises ValueError when a label is of no class, or the number of labels differs from the number of rows, and
-    TypeError when labels are bytes.
+    See :meth:`NoisyClassifierMixin.predict_wrong_label`; `right` has the probabilities of right labels, ``(n, C)``, and
+    `rate` is ρ. The order is that of P(z = 1 | y), by which the paper ranks.
     """
     labels = np.asarray(y)
     if labels.shape != (len(right),):

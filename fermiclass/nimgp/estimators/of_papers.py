@@ -61,8 +61,7 @@ def paper_method(name: str, num_features: int | None = None, num_classes: int | 
 def authors_start(num_features: int) -> dict[str, Any]:
     """Return the initial values in the published code of Villacampa-Calvo et al., which their paper does not state.
 
-    The squared length-scale is the median distance between two inputs, about √(2D) for standardised inputs. The
-    variance of f is e. White noise is only a jitter. q(x) starts as N(μ, v) with a v that is nearly zero.
+    The squared length-scale is the median distance between two standardised inputs, about √(2D).
     """
     return {
         "hyper": {"lengthscale": (2.0 * num_features) ** 0.25, "variance": math.e, "white": 1e-8},

@@ -22,10 +22,9 @@ _ENOUGH = 20_000  # number of rows for k-means; more rows take longer and hardly
 
 
 def refuse_rescaled(X: np.ndarray, X_var: np.ndarray, *, as_columns: bool) -> None:
-    """Raise ValueError when values ``X`` (N, D) seem to be rescaled, and their variances not, or by themselves.
+    """Raise ValueError when values ``X`` (N, D) are standardised or go up to 1, and variances not, or by themselves.
 
-    Values are then standardised, or go up to 1. Where errors were columns beside the values, a step such as
-    MinMaxScaler may have rescaled them too.
+    A step such as MinMaxScaler may have rescaled errors, too, that were columns beside the values.
     """
     values = np.ma.masked_invalid(X)
     mean, std, largest = values.mean(axis=0), values.std(axis=0), np.abs(values).max(axis=0)
@@ -42,10 +41,9 @@ def refuse_rescaled(X: np.ndarray, X_var: np.ndarray, *, as_columns: bool) -> No
 class Rows(NamedTuple):
     """Training rows in an order that does not depend on the order of the input."""
 
-    #: Inputs without outliers and their variances ``(N, D)``, and labels as numbers or standardised outputs ``(N,)``.
-    X: np.ndarray
+    X: np.ndarray  #: Inputs without outliers, ``(N, D)``.
     X_var: np.ndarray
-    y: np.ndarray
+    y: np.ndarray  #: Labels as numbers, or standardised outputs, ``(N,)``.
     target: Any  #: What y means: a `LabelTable`, or `Outputs`.
     weight: Any = None  #: Weights of the rows, ``(N,)``; None where each has the weight 1.
 
@@ -76,9 +74,7 @@ def labelled_rows(
 ) -> Rows:
     """Return the rows with a label and a weight, in an order that gives all permutations the same sums and draws.
 
-    `names` of the features are for warnings of outliers. Labels that may stand for every class count as none.
-
-    Raises ValueError as :meth:`LabelTable.of`, or when a feature has no value.
+    Labels that may stand for every class count as none. Raises ValueError as `LabelTable.of` and `without_outliers`.
     """
     weight = np.ones(len(y)) if weight is None else weight
     used = np.flatnonzero(has_label(y) & (weight > 0))
@@ -135,8 +131,7 @@ def input_prior(settings: Settings, X: np.ndarray, X_var: np.ndarray, seed: int)
 def inducing_points(settings: Settings, X: np.ndarray, num_data: int, seed: int) -> np.ndarray:
     """Return initial inducing points ``(M, D)`` that represent ``X`` (n, D), where duplicates count once.
 
-    `num_data` is the number of training sources. The choice 'kmeans' gives cluster centres of at most 20,000 random
-    rows, the same for any seed if there are fewer, and 'random' a random subset of the rows.
+    'kmeans' gives cluster centres of at most 20,000 random rows, 'random' a random subset of the rows.
     """
     number: Any = settings.num_inducing
     if not isinstance(number, Integral):

@@ -13,27 +13,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from fermiclass.nimgp.arrays import mean_and_scale, without_outliers
-from fermiclass.nimgp.ep.evidence import EPSettings, Trained, fit_evidence
+from fermiclass.nimgp.ep.evidence import EPSettings, fit_evidence
 from fermiclass.nimgp.ep.factors import LabelNoise, Labels
 from fermiclass.nimgp.ep.inference import Rules
 from fermiclass.nimgp.ep.posterior import EPPredictor
-from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, new_rows, training_rows
+from fermiclass.nimgp.estimators.mixins import NoisyClassifierMixin, keep, new_rows, training_rows
 from fermiclass.nimgp.settings import Number, check_setting
 from fermiclass.nimgp.targets import LabelTable, has_label
 
 if TYPE_CHECKING:
     from fermiclass.nimgp.prediction.prediction import Prediction
 
-#: The values of settings.
-_ALLOWED: dict[str, tuple[Any, ...]] = {
-    "robust": (bool,),
-    "ard": (bool,),
-    "latent_noise": (bool, None),
-    "damping": (Number(high=1),),
-    "tol": (Number(),),
-    "max_rounds": (Number(whole=True),),
-    "max_iter": (Number(whole=True),),
-}
+_WHOLE = Number(whole=True)
+_ALLOWED: dict[str, tuple[Any, ...]] = {"robust": (bool,), "ard": (bool,), "latent_noise": (bool, None)}
+_ALLOWED |= {"damping": (Number(high=1),), "tol": (Number(),), "max_rounds": (_WHOLE,), "max_iter": (_WHOLE,)}
 
 
 class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
@@ -99,14 +92,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
         max_rounds: int = 200,
         max_iter: int = 100,
     ) -> None:
-        self.robust = robust
-        self.ard = ard
-        self.latent_noise = latent_noise
-        self.label_noise_prior = label_noise_prior
-        self.damping = damping
-        self.tol = tol
-        self.max_rounds = max_rounds
-        self.max_iter = max_iter
+        keep(self, locals())
 
     def fit(self, X: Any, y: Any, *, X_var: Any = None) -> RobustGPClassifier:
         """Train the classifier.
@@ -119,11 +105,6 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
             Labels, ``(N,)``. Rows whose label is the empty string are left out.
         X_var
             Noise variances of X, ``(N, D)``. They are checked but not used: this model treats inputs as exact.
-
-        Returns
-        -------
-        RobustGPClassifier
-            This classifier.
 
         Raises
         ------
@@ -147,10 +128,6 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
         self.mean_, self.scale_ = mean_and_scale(X)
         X = (X - self.mean_) / self.scale_
         trained = fit_evidence(X, Labels.of(table.codes(y), len(self.classes_)), prior, settings)
-        self._keep(X, labelled, trained)
-        return self
-
-    def _keep(self, X: np.ndarray, labelled: np.ndarray, trained: Trained) -> None:
         posterior = trained.found.posterior
         self.lengthscale_ = np.sqrt(trained.covariance.gamma) * self.scale_
         self.latent_noise_ = trained.covariance.noise
@@ -167,34 +144,22 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
             _warn(f"no fixed point after {trained.found.rounds} rounds", "max_rounds, or lower damping")
         elif not trained.ended:
             _warn(f"hyper-parameters still change after {self.max_iter} steps", "max_iter")
+        return self
 
     def predict_proba(self, X: Any, *, X_var: Any = None) -> np.ndarray:
         """Return class probabilities, ``(n, C)`` in the order of ``classes_``: ``ρ̄ / C + (1 − ρ̄) P_y`` (eq. 19).
 
-        Parameters
-        ----------
-        X
-            Inputs, ``(n, D)``.
-        X_var
-            Noise variances of X, not used; see :meth:`fit`.
+        X is ``(n, D)``. Its noise variances are not used; see :meth:`fit`.
         """
         check_is_fitted(self)
         X, _ = new_rows(self, X, X_var)
         return self._predictor.probabilities((X - self.mean_) / self.scale_)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_predictor")  # the last thing that fit sets
 
     def predict_distribution(self, X: Any, *, X_var: Any = None) -> Prediction:
         """Return the probabilities of :meth:`predict_proba` with their uncertainties, and entropies with their parts.
 
         Given the latent functions, one class has the probability ``1 − ρ̄ + ρ̄/C`` and the others have ``ρ̄/C`` each.
         Input noise is not used, so its entropy is zero.
-
-        Parameters
-        ----------
-        X, X_var
-            As for :meth:`predict_proba`.
         """
         from fermiclass.nimgp.prediction.prediction import Prediction
 
@@ -211,6 +176,9 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
             information=np.maximum(entropy - known, 0.0),
             noise_entropy=np.zeros(len(probabilities)),
         )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_predictor")  # the last thing that fit sets
 
     def _of_right_labels(self, p: np.ndarray) -> np.ndarray:
         return np.clip((p - self.label_noise_ / len(self.classes_)) / (1.0 - self.label_noise_), 0.0, 1.0)
@@ -234,4 +202,4 @@ def _read(estimator: RobustGPClassifier) -> tuple[LabelNoise | None, EPSettings]
 
 
 def _warn(what: str, remedy: str) -> None:
-    warnings.warn(f"{what}: the classifier is not at its best. Raise {remedy}.", ConvergenceWarning, stacklevel=4)
+    warnings.warn(f"{what}: the classifier is not at its best. Raise {remedy}.", ConvergenceWarning, stacklevel=3)

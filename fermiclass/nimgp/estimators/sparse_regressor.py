@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fermiclass.nimgp.arrays import align_columns, part_frame
 from fermiclass.nimgp.estimators.fitted import Fitted
 from fermiclass.nimgp.estimators.fitting import fit_prepared
-from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, SparseGP, new_rows, training_rows
+from fermiclass.nimgp.estimators.mixins import NoisyRegressorMixin, SparseGP, keep, new_rows, training_rows
 from fermiclass.nimgp.estimators.preparation import measured_rows, prepare
 from fermiclass.nimgp.processes import refuse_after_fork
 from fermiclass.nimgp.quiet import start_tensorflow
@@ -73,7 +73,7 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        keep(self, locals())
 
     def fit(
         self, X: Any, y: Any, *, X_var: Any = None, progress: Callable[[TrainingState], None] | None = None
@@ -113,16 +113,7 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         return self._adopt(fit_prepared(prepared, data, progress=self._observer(progress)))
 
     def restore(self, weights: Mapping[str, np.ndarray]) -> Self:
-        """Use ``weights_`` of a fitted regressor with the same parameters.
-
-        Settings as JSON and the weights hold a regressor, unless its likelihood or kernel is an object that JSON does
-        not hold::
-
-            content, weights = regressor.fitted_.settings.to_json(), regressor.weights_
-            same = NIMGPRegressor(**RegressorSettings.from_json(content).params()).restore(weights)
-
-        Raises ValueError when they do not fit the parameters or each other, or have values that are not possible.
-        """
+        """Use ``weights_`` of a fitted regressor with the same parameters; ValueError when they do not fit."""
         settings = RegressorSettings(**self.get_params(deep=False))
         return self._adopt(Fitted.from_arrays(settings, None, weights))
 
@@ -203,9 +194,8 @@ class NIMGPRegressor(NoisyRegressorMixin, SparseGP):
         align_columns(X, y=y)
         options = {"dtype": np.float64, "order": "C", "y_numeric": True, "reset": False, **_UNKNOWN}
         _, y = validate_data(self, part_frame(X, X_var)[0], y, **options)
-        y, likelihood = np.asarray(y, np.float64), self.fitted_.settings.likelihood
-        if isinstance(likelihood, str):
-            check_outputs(likelihood, y)
+        y = np.asarray(y, np.float64)
+        check_outputs(self.fitted_.settings.likelihood, y)
         found = self._predict("log_density", X, X_var, (y - self.y_mean_) / self.y_scale_)
         return np.asarray(found - np.log(self.y_scale_))
 

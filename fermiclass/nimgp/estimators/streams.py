@@ -71,12 +71,15 @@ def fit_stream(
     checkpoint: Path | None = None,
     progress: Progress | None = None,
 ) -> Fitted:
-    """Train on minibatches; see :meth:`fermiclass.NIMGPClassifier.fit_stream`."""
+    """Train on minibatches, in memory that does not grow with the number of rows.
+
+    The training is saved in the checkpoint, ``.npz``, once a minute and when it is interrupted, and goes on from there.
+    Raises CheckpointError when it belongs to another training; see also :func:`check_streamable`.
+    """
     start_tensorflow()
     from fermiclass.nimgp.training.checkpoints import Checkpoint
     from fermiclass.nimgp.training.loop import StreamedData
 
-    check_streamable(settings, checkpoint=checkpoint is not None)
     table, weights = _label_table(settings, statistics), settings.label_weights or {}
     scaling = Scaling.of(statistics.mean, scale_of(statistics.mean, statistics.std), statistics.sample[1])
     seed, num_rows = random_seed(settings), statistics.num_rows

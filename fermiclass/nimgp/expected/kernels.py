@@ -1,14 +1,13 @@
 """Expected covariances of sources with Gaussian inputs (Dallaire, Besse & Chaib-draa 2011, section 3).
 
 Two different sources have the covariance ``E k(x_i, x_j)`` with independent x_i ~ N(u_i, Σ_i) and x_j ~ N(u_j, Σ_j).
-A source has the variance ``E k(x_i, x_i)`` (equations 11 and 12). Such a matrix is an average of positive semi-definite
-matrices, and therefore positive semi-definite. Kernels can be added, but not multiplied: the expectation of a product
-is not the product of the expectations.
+A source has the variance ``E k(x_i, x_i)`` (equations 11 and 12). Kernels can be added, but not multiplied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -60,22 +59,20 @@ def covariance(kernel: ExpectedKernel, sources: Sources) -> tf.Tensor:
     return tf.linalg.set_diag(kernel.between(sources, sources), kernel.variance_of(sources))
 
 
+@dataclass(eq=False)
 class Sum(Module):
     """Sum of kernels."""
 
-    def __init__(self, kernels: Sequence[ExpectedKernel]) -> None:
-        super().__init__()
-        self.kernels = list(kernels)
+    kernels: Sequence[ExpectedKernel]
 
     def between(self, one: Sources, other: Sources) -> tf.Tensor:
-        """Return the sum of the covariances."""
         return tf.add_n([kernel.between(one, other) for kernel in self.kernels])
 
     def variance_of(self, sources: Sources) -> tf.Tensor:
-        """Return the sum of the variances."""
         return tf.add_n([kernel.variance_of(sources) for kernel in self.kernels])
 
 
+@dataclass(eq=False)
 class ExpectedSquaredExponential(Module):
     """Expectation of ``σ² exp(−½ Σ_d (x_d − x'_d)²/ℓ_d²)``.
 
@@ -83,19 +80,15 @@ class ExpectedSquaredExponential(Module):
 
         σ² |I + W⁻¹(Σ_i + Σ_j)|^{−½} exp(−½ (u_i − u_j)ᵀ (W + Σ_i + Σ_j)⁻¹ (u_i − u_j)),
 
-    and σ² for a source with itself. The paper's appendix C omits a factor −½. Its equation (17) has δ_ij in the
-    determinant alone, which is correct because u_i − u_j is 0 there.
-
-    `plain` takes observed inputs as exact.
+    and σ² for a source with itself; the paper's appendix C omits a factor −½. `plain` takes observed inputs as exact.
     """
 
-    def __init__(self, variance: Parameter, lengthscales: Parameter, *, plain: bool = False) -> None:
-        super().__init__()
-        self.variance, self.lengthscales, self._plain = variance, lengthscales, plain
+    variance: Parameter
+    lengthscales: Parameter
+    plain: bool = False
 
     def between(self, one: Sources, other: Sources) -> tf.Tensor:
-        """Return equation 17 for different sources."""
-        if self._plain:
+        if self.plain:
             one, other = (s._replace(mean=s.observed, cov=tf.zeros_like(s.observed)) for s in (one, other))
         variance, lengthscales = tf.convert_to_tensor(self.variance), tf.convert_to_tensor(self.lengthscales)
         d = one.mean[:, None] - other.mean
@@ -111,26 +104,20 @@ class ExpectedSquaredExponential(Module):
         return tf.exp(log_peak - 0.5 * tf.reduce_sum(tf.square(scaled), axis=-1) - half_log_det)
 
     def variance_of(self, sources: Sources) -> tf.Tensor:
-        """Return σ²."""
         return tf.fill([tf.shape(sources.mean)[0]], tf.convert_to_tensor(self.variance))
 
 
+@dataclass(eq=False)
 class ExpectedLinear(Module):
-    """Expectation of ``Σ_d s_d x_d x'_d + σ_b²``: ``Σ_d s_d (u_id u_jd + δ_ij Σ_i,dd) + σ_b²`` (equation 14).
+    """Expectation of ``Σ_d s_d x_d x'_d + σ_b²``: ``Σ_d s_d (u_id u_jd + δ_ij Σ_i,dd) + σ_b²`` (equation 14)."""
 
-    The variance s is one number for all inputs, or ``(D,)``; the paper has s = 1. The offset is σ_b².
-    """
-
-    def __init__(self, variance: Parameter, offset: Parameter) -> None:
-        super().__init__()
-        self.variance, self.offset = variance, offset
+    variance: Parameter  #: s: one number for all inputs, or ``(D,)``; the paper has 1.
+    offset: Parameter  #: σ_b².
 
     def between(self, one: Sources, other: Sources) -> tf.Tensor:
-        """Return equation 14 for different sources."""
         return tf.matmul(self.variance * one.mean, other.mean, transpose_b=True) + self.offset
 
     def variance_of(self, sources: Sources) -> tf.Tensor:
-        """Return equation 14 for one source."""
         return tf.reduce_sum(self.variance * (tf.square(sources.mean) + sources.variances), axis=-1) + self.offset
 
 
@@ -142,18 +129,15 @@ class ExpectedQuadratic(ExpectedLinear):
         Tr(M_i M_j) + 2 σ_b² u_iᵀ u_j + σ_b⁴,
         2 Tr Σ² + 4 uᵀ Σ u + (Tr Σ + uᵀ u)² + 2 σ_b² (Tr Σ + uᵀ u) + σ_b⁴.
 
-    The paper's appendix B prints Tr(M²) instead of the (Tr Σ + uᵀ u)² = (Tr M)² of its equation (16). For other s,
-    replace u_d by √s_d u_d and Σ_de by √(s_d s_e) Σ_de.
+    Its appendix B prints Tr(M²) instead of (Tr M)². For other s, replace u_d by √s_d u_d and Σ_de by √(s_d s_e) Σ_de.
     """
 
     def between(self, one: Sources, other: Sources) -> tf.Tensor:
-        """Return equation 16 for different sources."""
         (u, cov), (v, other_cov) = self._scaled(one), self._scaled(other)
         product = tf.einsum("ide,jde->ij", cov + _outer(u), other_cov + _outer(v))
         return product + 2.0 * self.offset * tf.matmul(u, v, transpose_b=True) + tf.square(self.offset)
 
     def variance_of(self, sources: Sources) -> tf.Tensor:
-        """Return equation 16 for one source."""
         u, cov = self._scaled(sources)
         trace = tf.linalg.trace(cov) + tf.reduce_sum(tf.square(u), axis=-1)
         around = 2.0 * tf.reduce_sum(tf.square(cov), axis=[-2, -1])
@@ -161,7 +145,6 @@ class ExpectedQuadratic(ExpectedLinear):
         return around + tf.square(trace + self.offset)
 
     def _scaled(self, sources: Sources) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return ``√s u`` and ``√s_d √s_e Σ_de``."""
         root = tf.sqrt(self.variance * tf.ones(sources.mean.shape[-1:], tf.float64))
         return root * sources.mean, root[:, None] * sources.matrices * root
 
@@ -170,7 +153,7 @@ def _outer(u: tf.Tensor) -> tf.Tensor:
     return u[:, :, None] * u[:, None, :]
 
 
-def make_kernel(name: str, input_dim: int, *, hyper_priors: bool = True) -> ExpectedKernel:
+def make_kernel(name: str, input_dim: int, hyper_priors: bool) -> ExpectedKernel:
     """Return one of `fermiclass.nimgp.expected.KERNELS`, or a sum joined by ``+``, with parameters at prior modes."""
     kernels: list[ExpectedKernel] = []
     for part in name.split("+"):
@@ -185,10 +168,6 @@ def make_kernel(name: str, input_dim: int, *, hyper_priors: bool = True) -> Expe
 
 
 def hyper_parameter(mode: ArrayLike, hyper_priors: bool = True) -> Parameter:
-    """Return a parameter at the mode of its log-normal prior, in the logarithm.
-
-    With large noise or long length-scales a process can explain everything as noise; the paper advises to penalise
-    both. These priors, for standardised inputs and outputs, penalise small values too.
-    """
+    """Return a parameter at the mode of its log-normal prior, in the logarithm, for standardised inputs and outputs."""
     median = np.asarray(mode).max() * np.exp(_WIDTH**2)
     return Parameter(mode, transform=EXP, prior=LogNormal(median, _WIDTH) if hyper_priors else None)

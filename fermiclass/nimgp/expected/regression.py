@@ -33,19 +33,15 @@ class Solution(NamedTuple):
 
 
 class ExpectedGPR(Module):
-    """``y ~ N(0, K + diag(σ_ε² + σ_yi²))`` with expected covariances K.
+    """``y ~ N(0, K + diag(σ_ε² + σ_yi²))`` with expected covariances K, of outputs ``y`` (N,) with a mean near zero.
 
-    This is the model of Dallaire, Besse & Chaib-draa (2011), sections 2.1 and 3.
-
-    `kernel`, `sources`, `y`: kernel, the N training sources, and their outputs ``(N,)`` with a mean near zero.
-    `y_var`: known variances σ_y² of the outputs, ``(N,)``; None for zeros.
-    `noise_variance`, `hyper_priors`: σ_ε² of the white noise; None to learn it, with a prior or without.
-    `jitter`: number that is added to the diagonal, relative to the mean of the diagonal.
+    This is the model of Dallaire, Besse & Chaib-draa (2011), sections 2.1 and 3. σ_ε² is learned if
+    `noise_variance` is None. The jitter is added to the diagonal, relative to its mean.
     """
 
     def __init__(
         self,
-        kernel: ExpectedKernel,
+        kernel: ExpectedKernel | str,
         sources: Sources,
         y: FloatArray,
         *,
@@ -55,7 +51,8 @@ class ExpectedGPR(Module):
         jitter: float = 1e-10,
     ) -> None:
         super().__init__()
-        self.kernel = kernel
+        refuse_after_fork()
+        self.kernel = make_kernel(kernel, sources.mean.shape[1], hyper_priors) if isinstance(kernel, str) else kernel
         if noise_variance is None:
             self.noise_variance = hyper_parameter(_NOISE, hyper_priors)
         else:
@@ -66,10 +63,7 @@ class ExpectedGPR(Module):
         self._jitter = jitter
 
     def log_likelihood(self) -> tf.Tensor:
-        """Return ``log p(y) = −½ yᵀ A⁻¹ y − ½ log |A| − N/2 log 2π`` (equation 9).
-
-        NaN, or an error of TensorFlow, when A has no Cholesky factor.
-        """
+        """``log p(y) = −½ yᵀ A⁻¹ y − ½ log |A| − N/2 log 2π`` (equation 9); NaN or an error without a factor of A."""
         L = self._factor()
         scaled = tf.linalg.triangular_solve(L, self._y[:, None])[:, 0]
         half_log_det = tf.reduce_sum(tf.math.log(tf.linalg.diag_part(L)))
@@ -81,10 +75,7 @@ class ExpectedGPR(Module):
         return -(self.log_likelihood() + self.log_prior_density())
 
     def solve(self) -> Solution:
-        """Factorise A for predictions with the current parameters.
-
-        Raises TrainingError when A is not positive definite in floating point.
-        """
+        """Factorise A for predictions; TrainingError when it is not positive definite in floating point."""
         try:
             L = self._factor()
         except tf.errors.InvalidArgumentError:
@@ -94,7 +85,7 @@ class ExpectedGPR(Module):
         return Solution(L, tf.linalg.cholesky_solve(L, self._y[:, None])[:, 0])
 
     def not_positive_definite(self) -> str:
-        """Return the error message for an A without a Cholesky factor."""
+        """Return the error message for it."""
         return (
             f"the covariance matrix of {len(self._y)} training outputs is not positive definite in floating point: "
             f"raise the jitter, now {self._jitter:g}, or learn the noise variance, or give larger output variances"
@@ -111,9 +102,7 @@ class ExpectedGPR(Module):
     def predict_variance(self, new: Sources, solution: Solution) -> FloatArray:
         """Return variances of ``f(x*)`` at new sources x* ~ N(u*, Σ*), without the noise of outputs, ``(n,)``.
 
-        They are those of the mixture ``∫ p(f* | x*, y) N(x* | u*, Σ*) dx*``, which is not Gaussian: the mean of the
-        variances at x*, and the variance of the means (equations 4 and 5), over quasi-Monte Carlo draws of x*. At
-        known x* they are equation 5. No new source is a training source.
+        Over quasi-Monte Carlo draws of x*, the mean of the variances and the variance of the means (equations 4 and 5).
         """
         if not np.any(new.cov):
             return _in_blocks(lambda block: self._moments(block, solution)[1], new, np.size(self._sources.cov))
@@ -141,15 +130,6 @@ class ExpectedGPR(Module):
         diagonal = tf.linalg.diag_part(K)
         added = self.noise_variance + self._y_var + self._jitter * tf.reduce_mean(diagonal)
         return tf.linalg.cholesky(tf.linalg.set_diag(K, diagonal + added))
-
-
-def build_regression(
-    kernel: str, sources: Sources, y: FloatArray, *, hyper_priors: bool = True, **settings: object
-) -> ExpectedGPR:
-    """Return an untrained model by the name of its kernel; other arguments as for :class:`ExpectedGPR`."""
-    refuse_after_fork()
-    made = make_kernel(kernel, sources.mean.shape[1], hyper_priors=hyper_priors)
-    return ExpectedGPR(made, sources, y, hyper_priors=hyper_priors, **settings)  # type: ignore[arg-type]
 
 
 def _standard_points(dim: int) -> FloatArray:
@@ -182,13 +162,10 @@ class Optimum(NamedTuple):
 
 
 def fit_starts(model: ExpectedGPR, *, starts: int, steps: int, rng: np.random.Generator) -> Optimum:
-    """Set the parameters of a model to the best of several maxima a posteriori; return it.
+    """Set the parameters to the best of several maxima a posteriori, of which there are many (section 3.3); return it.
 
-    The marginal likelihood of uncertain inputs has many local maxima (Dallaire, Besse & Chaib-draa 2011, section 3.3).
-    The current parameters are the first start, and the logarithms of the other starts are drawn around them. From each
-    start L-BFGS makes up to `steps` steps.
-
-    Raises TrainingError when the covariance matrix is not positive definite at all starts.
+    The current parameters are the first start, and the logarithms of the other starts are drawn around them. Raises
+    TrainingError when the covariance matrix is not positive definite at all starts.
     """
     loss = flat_loss(model)
     variables = list(model.trainable_variables)
@@ -204,8 +181,7 @@ def fit_starts(model: ExpectedGPR, *, starts: int, steps: int, rng: np.random.Ge
 
 def minimise(loss: Loss, start: FloatArray, *, steps: int) -> Optimum:
     """Minimise by L-BFGS from one start. If the loss becomes NaN or infinite, return the best position so far."""
-    best = Optimum(np.inf, start, 0, "")
-    taken = 0
+    best, taken = Optimum(np.inf, start, 0, ""), list[FloatArray]()
 
     def watched(position: FloatArray) -> tuple[float, FloatArray]:
         nonlocal best
@@ -213,23 +189,19 @@ def minimise(loss: Loss, start: FloatArray, *, steps: int) -> Optimum:
         if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
             raise _NotANumberError
         if value < best.loss:
-            best = Optimum(value, position.copy(), taken, "")
+            best = Optimum(value, position.copy(), 0, "")
         return value, gradient
 
-    def count(_: FloatArray) -> None:
-        nonlocal taken
-        taken += 1
-
+    failure, options = "", {"maxiter": steps}
     try:
         result = scipy.optimize.minimize(
-            watched, start, jac=True, method="L-BFGS-B", callback=count, options={"maxiter": steps}
+            watched, start, jac=True, method="L-BFGS-B", callback=taken.append, options=options
         )
+        if not result.success and np.max(np.abs(result.jac), initial=0.0) >= _FLAT * max(1.0, abs(best.loss)):
+            failure = f"no minimum after {steps} steps" if len(taken) >= steps else f"L-BFGS: {result.message}"
     except _NotANumberError:
-        return best._replace(steps=taken, failure="the loss was not finite")
-    if result.success or np.max(np.abs(result.jac), initial=0.0) < _FLAT * max(1.0, abs(best.loss)):
-        return best._replace(steps=taken)
-    reason = f"no minimum after {steps} steps" if taken >= steps else f"L-BFGS: {result.message}"
-    return best._replace(steps=taken, failure=reason)
+        failure = "the loss was not finite"
+    return best._replace(steps=len(taken), failure=failure)
 
 
 def flat_loss(model: ExpectedGPR) -> Loss:

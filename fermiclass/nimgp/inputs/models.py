@@ -1,9 +1,7 @@
 """Input models: models of the noiseless inputs x of observed inputs x̃ = x + noise, with noise ~ N(0, V).
 
-Each model decides where training evaluates the latent functions, and which terms it adds to the bound. Noiseless
-inputs are written in units of their own noise, ``x = x̃ + √V ξ``. With V = 0, x equals x̃, and every model reduces
-exactly to the model that ignores noise. These units also make V learnable: a larger V moves all x at once, whereas a
-q(x) in other units would have to follow it source by source.
+Each decides where training evaluates the latent functions, and which terms it adds to the bound. With ``x = x̃ + √V ξ``
+every model is without noise exactly the one that ignores it, and V can be learned: a larger one moves all x at once.
 """
 
 from __future__ import annotations
@@ -36,17 +34,15 @@ class Batch(NamedTuple):
 
 
 class InputModel(Protocol):
-    """Model of the input noise in the bound."""
+    """Terms of each source in the bound, shape ``(B,)``; `log_p` is the expectation of the objective."""
 
-    def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
-        """Terms of each source in the bound, shape ``(B,)``; `log_p` is the expectation of the objective."""
+    def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor: ...
 
 
 class ObservedInputs(Module):
     """MGP, which ignores noise: the latent functions are evaluated at x̃."""
 
     def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
-        """``E_q log p(y | f(x̃))``."""
         return log_p(functions.moments(batch.X), batch.y, seed)
 
 
@@ -54,19 +50,13 @@ class SampledInputs(Module):
     """MGP (sampling): the latent functions are evaluated at a new draw from N(x̃, V) in every step."""
 
     def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
-        """``E_q log p(y | f(x̃ + √V ξ))`` for a draw ξ ~ N(0, I)."""
         input_seed, seed = split(seed)
         x = batch.X + tf.sqrt(batch.X_var) * noise_like(batch.X, input_seed)
         return log_p(functions.moments(x), batch.y, seed)
 
 
 class AugmentedInputs(Module):
-    """MGP (aug.): each source enters once as observed, and several times as a fixed draw from N(x̃, V).
-
-    `num_data`, `input_dim`: N and D.
-    `copies`: number of draws of each source. The paper has 2.
-    `seed`: seed of the draws.
-    """
+    """MGP (aug.): each source enters once as observed, and several times, 2 in the paper, as a draw from N(x̃, V)."""
 
     def __init__(
         self, num_data: int, input_dim: int, *, copies: int = 2, seed: int = 0, dtype: tf.DType = tf.float64
@@ -77,7 +67,6 @@ class AugmentedInputs(Module):
         self._draws = tf.transpose(draws, [1, 0, 2])
 
     def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
-        """``Σ_k E_q log p(y | f(x_k))`` over the observed input and its copies."""
         scale = tf.sqrt(batch.X_var)
         total = log_p(functions.moments(batch.X), batch.y, seed)
         for draws in tf.unstack(self._draws):
@@ -90,20 +79,15 @@ class AugmentedInputs(Module):
 class FirstOrderInputs(Module):
     """NIMGP_FO: input noise becomes noise of the latent functions, to first order.
 
-    ``var_c(x̃) + ∇mean_c(x̃)ᵀ V ∇mean_c(x̃)`` (Villacampa-Calvo et al. 2021, equation 16). This is exact if the
-    mean is linear.
-
-    `marginal`: whether the average over the noise is inside the logarithm, ``E_q log E_noise p(y | f + noise)``.
-    Otherwise it is outside, as in the paper. Outside the logarithm, noise never raises the bound, so that a learned V
-    goes to zero. Inside it, f has draws outside, and the expectation must be ``log E p(y | f)``.
-    `num_draws`: number of draws of f for each source and step if `marginal`; an even number.
+    ``var_c(x̃) + ∇mean_c(x̃)ᵀ V ∇mean_c(x̃)`` (Villacampa-Calvo et al. 2021, equation 16), exact for a linear mean.
+    Outside the logarithm, as in the paper, noise never raises the bound, so that a learned V goes to zero. If
+    `marginal`, ``E_q log E_noise p(y | f + noise)`` has an even number of draws of f; `log_p` is ``log E p(y | f)``.
     """
 
     marginal: bool = False
     num_draws: int = 4
 
     def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
-        """``E_q log p(y | f)`` with the larger variance, or with the average inside the logarithm."""
         latent, gradient = functions.moments_and_gradient(batch.X)
         noise = tf.reduce_sum(tf.square(gradient) * tf.transpose(batch.X_var), axis=1)
         if not self.marginal:
@@ -118,14 +102,10 @@ class PerSourceInputs(Module):
 
     With ``q(ξ) = N(m, diag s)`` the terms of source i are, up to a constant,
     ``E_q log N(x̃ | x, V) − KL(q(x) ‖ p(x)) = −KL(q(ξ) ‖ N(0, I)) + E_q log p(x)``
-    (Villacampa-Calvo et al. 2021, equation 10). Each step evaluates the latent functions at one draw of x.
+    (Villacampa-Calvo et al. 2021, equation 10), at one draw of x in each step.
 
-    `shape`: ``(N, D)``.
-    `spread`: initial s: q(x) starts at N(x̃, spread · V).
-    `in_units_of_noise`: whether the free parameters are m and s. Otherwise they are those of the paper, μ_i and v_i,
-    and q(x) starts at N(x̃, spread · I). For given V this is the same family of q(x), but another path of the
-    optimiser. For learned V the m and s follow V, whereas μ_i and v_i hold it where they are.
-    `prior`: p(x); None for a flat prior. The paper takes N(0, 1000 · I).
+    The free parameters ``(N, D)`` are m and s, or those of the paper, μ_i and v_i: the same family of q(x), but these
+    do not follow a learned V. q(x) starts at N(x̃, spread · V) or N(x̃, spread · I). p(x) is flat if `prior` is None.
     """
 
     def __init__(
@@ -144,7 +124,6 @@ class PerSourceInputs(Module):
         self.prior = prior
 
     def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
-        """``E_q log p(y | f(x)) − KL(q(ξ) ‖ N(0, I)) + E_q log p(x)`` with a reparametrised draw of x."""
         m, s = tf.convert_to_tensor(self.mean), tf.convert_to_tensor(self.variance)
         if batch.rows is not None:
             m, s = tf.gather(m, batch.rows), tf.gather(s, batch.rows)
@@ -168,7 +147,8 @@ def terms_of_gaussian(
     input_seed, likelihood_seed = split(seed)
     noise_scale = tf.sqrt(batch.X_var)
     latent = functions.moments(batch.X + noise_scale * (m + tf.sqrt(s) * noise_like(batch.X, input_seed)))
-    terms = log_p(latent, batch.y, likelihood_seed) - kl_to_noise(m, s)
+    kl_to_noise = 0.5 * tf.reduce_sum(s + tf.square(m) - 1.0 - tf.math.log(s), axis=-1)
+    terms = log_p(latent, batch.y, likelihood_seed) - kl_to_noise
     if prior is not None:
         terms += expected_log_prior(batch.X + noise_scale * m, batch.X_var * s, prior)
     return terms
@@ -193,15 +173,8 @@ class AmortisedInputs(Module):
     """NIMGP_NN: ``q(ξ_i) = N(m, diag s)`` with m and log s from a network of ``(x̃, y [, √V])``.
 
     Hidden layers have ReLU units. The last layer is linear and starts at zero, so that q(x) starts at N(x̃, V)
-    (Villacampa-Calvo et al. 2021, section 3.2). The terms of a source in the bound are those of
-    :class:`PerSourceInputs`.
-
-    `input_dim`: D.
-    `encode`: encoding of y: :func:`label_encoding` of labels, :func:`output_encoding` of outputs.
-    `hidden`: number of units of each hidden layer.
-    `sees_noise`: whether √V is an input of the network. It need not be if V is the same for all sources.
-    `prior`: p(x); None for a flat prior.
-    `seed`: seed of the initial weights.
+    (Villacampa-Calvo et al. 2021, section 3.2). The terms are those of :class:`PerSourceInputs`. The network need not
+    see a V that is the same for all sources.
     """
 
     def __init__(
@@ -239,7 +212,6 @@ class AmortisedInputs(Module):
         return m, tf.exp(tf.clip_by_value(log_s, -_LOG_VARIANCE_RANGE, _LOG_VARIANCE_RANGE))
 
     def source_terms(self, functions: Functions, log_p: Expectation, batch: Batch, seed: tf.Tensor) -> tf.Tensor:
-        """``E_q log p(y | f(x)) − KL(q(ξ) ‖ N(0, I)) + E_q log p(x)`` with a reparametrised draw of x."""
         m, s = self.moments(batch)
         return terms_of_gaussian(m, s, self.prior, functions, log_p, batch, seed)
 
@@ -275,21 +247,11 @@ def noise_like(X: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     return tf.random.stateless_normal(tf.shape(X), seed, dtype=X.dtype)
 
 
-def kl_to_noise(m: tf.Tensor, s: tf.Tensor) -> tf.Tensor:
-    """``KL(N(m, diag s) ‖ N(0, I)) = ½ Σ_j (s_j + m_j² − 1 − log s_j)``, over the last axis."""
-    return 0.5 * tf.reduce_sum(s + tf.square(m) - 1.0 - tf.math.log(s), axis=-1)
-
-
 def expected_log_prior(mean: tf.Tensor, var: tf.Tensor, prior: InputPrior) -> tf.Tensor:
     """Return ``E log p(x)`` for ``x ~ N(mean, diag var)``: exact for one Gaussian, a lower bound for a mixture.
 
-    Let ``e_k = −½ [(mean − m_k)ᵀ P_k (mean − m_k) + Σ_j P_k,jj var_j]``. Up to a constant the result is e_1 for one
-    Gaussian, and ``log Σ_k w_k |P_k|^½ exp e_k`` for a mixture, by Jensen's inequality.
-
-    `mean`, `var`: mean and variance of x, ``(B, D)``.
-    `prior`: p(x).
-
-    Returns expected log density, ``(B,)``.
+    Let ``e_k = −½ [(mean − m_k)ᵀ P_k (mean − m_k) + Σ_j P_k,jj var_j]``. Up to a constant the result ``(B,)`` is e_1
+    for one Gaussian, and ``log Σ_k w_k |P_k|^½ exp e_k`` for a mixture, by Jensen's inequality.
     """
     P, centre = tf.constant(prior.precision, mean.dtype), tf.constant(prior.mean, mean.dtype)
     offset = mean - centre[:, None, :]  # (K, B, D)

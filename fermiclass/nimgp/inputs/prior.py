@@ -20,10 +20,7 @@ class InputPosterior(NamedTuple):
     factor: FloatArray
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Return means and variances of x, ``(n, D)`` each.
-
-        ``m = Σ_k w_k μ_k`` and ``diag Σ_k w_k [F_k F_kᵀ + (μ_k − m)(μ_k − m)ᵀ]``.
-        """
+        """Return ``m = Σ_k w_k μ_k`` and ``diag Σ_k w_k [F_k F_kᵀ + (μ_k − m)(μ_k − m)ᵀ]``, ``(n, D)`` each."""
         share = self.weights[..., None]
         mean = np.sum(share * self.mean, axis=1)
         within = np.sum(np.square(self.factor), axis=-1)
@@ -32,13 +29,9 @@ class InputPosterior(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class InputPrior:
-    """``p(x) = Σ_k weights_k N(mean_k, precision_k⁻¹)``.
+    """``p(x) = Σ_k weights_k N(mean_k, precision_k⁻¹)``: ``(K,)``, which sum to 1, ``(K, D)`` and ``(K, D, D)``.
 
-    A single component may have a precision of zero, which makes the prior flat. Its precision may also be singular,
-    which makes the prior flat along some directions.
-
-    The weights ``(K,)`` are positive and sum to 1. The means are ``(K, D)``, and the precisions, inverse covariances,
-    ``(K, D, D)``, symmetric and positive semi-definite.
+    The precision of a single component may be singular: the prior is then flat along some or all directions.
     """
 
     weights: FloatArray
@@ -62,12 +55,9 @@ class InputPrior:
             w_k ← mean_i r_ik,    m_k ← Σ_i r_ik b_ik / Σ_i r_ik,
             Σ_k ← Σ_i r_ik [(b_ik − m_k)(b_ik − m_k)ᵀ + B_ik] / Σ_i r_ik
 
-        The iteration starts at the moments of the observed inputs, or of clusters of them. It approaches Σ from above,
-        which prevents a collapse. With several components, the covariance of all inputs also enters each Σ_k with the
-        weight of a hundredth of the inputs.
-
-        The number of components, K, is reduced if there are fewer than ten inputs per component. `seed` is that of the
-        initial clusters.
+        It starts at the moments of observed inputs, or of clusters of them, so that Σ shrinks and does not collapse.
+        With several components the covariance of all inputs enters each Σ_k with the weight of a hundredth of the
+        inputs. Each component has ten inputs at least.
         """
         # A small variance keeps the covariance invertible if a feature does not vary.
         floor = 1e-6 * np.diag(np.maximum(X.var(axis=0), 1e-6))
@@ -106,8 +96,6 @@ class InputPrior:
             log weight = log w − ½ log |M| + ½ log |P| − ½ (dᵀ P d − |Fᵀ P d|²)
 
         No inverse of V is needed: an input without noise is exactly the observed one.
-
-        The inputs and their noise variances are ``(n, D)``.
         """
         R = np.sqrt(X_var)[:, None, :]
         identity = np.eye(X.shape[1])
@@ -127,10 +115,7 @@ class InputPrior:
         return InputPosterior(weights / weights.sum(axis=1, keepdims=True), mean, factor)
 
     def moments(self, X: FloatArray, X_var: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``E[x | x̃]`` and ``diag Var[x | x̃]``, both ``(n, D)``.
-
-        The rows are computed in blocks, which bounds the memory. See :meth:`condition` for the parameters.
-        """
+        """Return ``E[x | x̃]`` and ``diag Var[x | x̃]``, both ``(n, D)``; blocks of rows bound the memory."""
         size = max(1, _COVARIANCES // (len(self.weights) * X.shape[1] ** 2))
         starts = range(0, max(len(X), 1), size)
         blocks = [self.condition(X[k : k + size], X_var[k : k + size]).moments() for k in starts]
@@ -147,5 +132,4 @@ def _start(X: FloatArray, components: int, seed: int) -> FloatArray:
 
     with threadpool_limits(limits=1):  # several threads would add partial sums in a random order
         clusters = KMeans(components, n_init=4, random_state=seed).fit_predict(X)
-    responsibilities: FloatArray = np.eye(components)[clusters]
-    return responsibilities
+    return np.asarray(np.eye(components)[clusters])

@@ -1,8 +1,4 @@
-"""Likelihoods of a class label given latent functions.
-
-Training needs ``E_q log p(y | f)`` for independent Gaussian f^c, or ``log E_q p(y | f)`` if the variance of f is noise.
-Prediction needs the moments of the class probabilities ``π(f) = p(y | f)`` under the same Gaussians. Moments of latent
-functions have shape ``(L, n)``.
+"""Likelihoods of a class label given latent functions, whose moments have the shape ``(L, n)``.
 
 C classes have L = C functions. Two classes share one function (L = 1), and a large f makes class 1 likely.
 """
@@ -28,7 +24,6 @@ FAR = 1e30  #: Functions that are lower by this have no weight.
 
 moments_of_draws = partial(moments_by, tnp)
 
-
 #: ``E_q log p(y | f)`` or ``log E_q p(y | f)``, ``(n,)``, of moments of f, labels ``y`` (n,), and a seed of draws.
 Expectation = Callable[[LatentMoments, tf.Tensor, tf.Tensor], tf.Tensor]
 
@@ -43,47 +38,30 @@ class Likelihood(Protocol):
         """``E_q log p(y | f)`` for labels ``y`` (n,), shape (n,)."""
 
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log E_q p(y | f)`` for labels ``y`` (n,), shape (n,).
-
-        An objective with it is not a bound of the evidence but a regularised log loss of predictions; see "Another
-        objective" in ``docs/development/mathematics.md``.
-        """
+        """``log E_q p(y | f)``, shape (n,): no bound of the evidence, but a regularised log loss of predictions."""
 
     def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
-        """Moments of the class probabilities of one model, with weights ``ratio`` (C, n); see `PredictiveMoments`.
-
-        Every ``num_draws`` consecutive points are draws of one noisy input.
-        """
+        """Moments of class probabilities of weights ``ratio`` (C, n); ``num_draws`` points are draws of one input."""
 
 
 @dataclass(eq=False)
 class ClassLikelihood(Module):
-    """A likelihood that is known by its :meth:`log_p` alone.
+    """A likelihood that is known by its :meth:`log_p` alone. That of a set S is ``Σ_{c in S} p(c | f)``.
 
     Training takes expectations over one function by quadrature, over several by antithetic draws, new in every step.
     Prediction uses quasi-Monte Carlo points that are the same for every source.
-
-    `num_classes`: C.
-    `sets`: classes that each label may stand for, ``(K, C)``; None where every label is a class. The likelihood of a
-    set S is ``Σ_{c in S} p(c | f)``.
-    `num_draws`: number of draws of f for each source and step, an even number.
-    `num_points`: quasi-Monte Carlo points of f in prediction for each draw of a noisy input, a power of 2.
     """
 
     num_classes: int
     sets: np.ndarray | None = None
-    num_draws: int = 8
-    num_points: int = 16
+    num_draws: int = 8  #: Number of draws of f for each source and step, an even number.
+    num_points: int = 16  #: Number of points of f in prediction for each draw of a noisy input, a power of 2.
 
     def log_p(self, f: tf.Tensor) -> tf.Tensor:
-        """``log p(c | f)`` of every class, ``(..., C, n)``, for values of C functions ``(..., C, n)``.
-
-        Two classes share one latent function: the first value is then 0.
-        """
+        """``log p(c | f)`` of all classes at C values, ``(..., C, n)``; the first is 0 where two classes share an f."""
         raise NotImplementedError(f"{type(self).__name__} has no log_p")
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``E_q log p(y | f)``, shape (n,)."""
         weights, log_p = self._log_p_at_draws(latent, y, seed)
         return tf.reduce_sum(weights * log_p, axis=0)
 
@@ -93,7 +71,6 @@ class ClassLikelihood(Module):
         return tf.reduce_logsumexp(tf.math.log(weights) + log_p, axis=0)
 
     def predict(self, latent: LatentMoments, ratio: tf.Tensor, num_draws: int = 1) -> PredictiveMoments:
-        """Moments of ``p(c | f)`` over f."""
         return moments_of_draws(self.log_p(both_functions(draws_of_f(latent, num_draws, self.num_points))), ratio)
 
     def _log_p_at_draws(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -123,10 +100,7 @@ def both_functions(values: tf.Tensor) -> tf.Tensor:
 
 
 def draws_of_f(latent: LatentMoments, num_draws: int, num_points: int) -> tf.Tensor:
-    """Return quasi-Monte Carlo points of L latent functions, shape (S, L, n).
-
-    Each draw of a noisy input has its own part of one long Sobol sequence, so that all draws cover f densely.
-    """
+    """Return points of L latent functions, (S, L, n): each draw of an input has its part of one long Sobol sequence."""
     num_functions = latent.mean.shape[0]
     num_points = max(num_points, POINTS_OF_F // num_draws)
     points = gaussian_points(num_draws * num_points, num_functions)
@@ -155,9 +129,6 @@ def antithetic_points(latent: LatentMoments, num_draws: int, seed: tf.Tensor) ->
 
 
 def one_hot(y: tf.Tensor, num_classes: int, dtype: tf.DType, sets: np.ndarray | None = None) -> tf.Tensor:
-    """Ones where the label may stand for a class, shape (C, n) for labels (n,).
-
-    Without `sets` (K, C) every label is a class; see :class:`fermiclass.nimgp.targets.LabelTable`.
-    """
+    """Ones where a label (n,) may stand for a class, shape (C, n); without `sets` (K, C) every label is a class."""
     of_rows = tf.one_hot(y, num_classes, dtype=dtype) if sets is None else tf.gather(tf.constant(sets, dtype), y)
     return tf.linalg.matrix_transpose(of_rows)

@@ -12,10 +12,9 @@ _MOST = 1111  # dimensions of TensorFlow's Sobol points
 
 
 class PredictiveMoments(NamedTuple):
-    """Moments over f of class probabilities π(f), with a weight r_c for each class.
+    """``E[Z ρ_c]`` (C, n), ``E[Z ρ_c²]`` (C, n) and ``E[Z H(ρ)]`` (n,) over f, with the entropy H in nats.
 
-    With ``Z = Σ_c r_c π_c`` and the weighted probabilities ``ρ_c = r_c π_c / Z`` these are ``E[Z ρ_c]`` (C, n),
-    ``E[Z ρ_c²]`` (C, n) and ``E[Z H(ρ)]`` (n,), where H is the entropy in nats. If all r_c are 1, Z is 1 and ρ is π.
+    With weights r_c of the class probabilities π(f), ``Z = Σ_c r_c π_c`` and ``ρ_c = r_c π_c / Z``.
     """
 
     mean: Any
@@ -24,14 +23,11 @@ class PredictiveMoments(NamedTuple):
 
 
 def gaussian_points(num_points: int, dim: int) -> np.ndarray:
-    """Return quasi-Monte Carlo draws of N(0, I), ``(num_points, dim)``: always the same scrambled Sobol set.
+    """Return quasi-Monte Carlo draws of N(0, I), ``(num_points, dim)``: always the same, best a power of 2.
 
-    ``num_points`` should be a power of 2, because only then a Sobol set is balanced.
-
-    Each binary digit of a point changes later ones, by random bits, and a random shift changes all points alike
-    (Matoušek 1998, Journal of Complexity 14, 527): they stay as even. The points are those of
-    ``scipy.stats.qmc.Sobol(dim, rng=np.random.default_rng(20210107))``, to the last bit. In more dimensions than
-    TensorFlow's Sobol points have, they are random.
+    To the last bit, the Sobol set is that of ``scipy.stats.qmc.Sobol(dim, rng=np.random.default_rng(20210107))``,
+    scrambled by random bits and a random shift (Matoušek 1998, Journal of Complexity 14, 527). In more dimensions than
+    TensorFlow's Sobol points have, the draws are random.
     """
     import tensorflow as tf  # it is there at once, scipy.stats takes a second
     from scipy.special import ndtri
@@ -52,10 +48,9 @@ def gaussian_points(num_points: int, dim: int) -> np.ndarray:
 
 
 def moments_by(xp: Any, log_pi: Any, ratio: Any = None) -> PredictiveMoments:
-    """Return moments over S equally likely draws of ``log π`` plus any constant, (S, C, n).
+    """Return moments over S equally likely draws of ``log π`` plus any constant, (S, C, n), by the module `xp`.
 
-    `xp` is the module of the arrays, NumPy or TensorFlow's. Without `ratio`, whose r_c are then 1, an array of NumPy is
-    overwritten, because room for a new one takes longer than its numbers.
+    Without `ratio` an array of NumPy is overwritten, because room for a new one takes longer than its numbers.
     """
     # With g = log π + log r: Z ρ = exp g / Σ exp(log π), ρ = exp g / Σ exp g, and H(ρ) = log Σ exp g − Σ ρ g.
     g = log_pi if ratio is None else log_pi + xp.log(ratio)

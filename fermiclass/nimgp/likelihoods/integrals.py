@@ -18,14 +18,11 @@ _LOST = 40.0  # what is so many nats below the maximum does not count
 
 
 def log_expectation(log_p: LogDensity, num_rows: tf.Tensor) -> tf.Tensor:
-    """Return ``log E p(y | t)`` for ``t ~ N(0, 1)``, shape (n,).
+    """Return ``log E p(y | t)`` for ``t ~ N(0, 1)``, shape (n,). Where ``log p(y | t)`` is NaN, p is taken as 0.
 
     p may be much narrower than N(0, 1), and y far in the tail. The points are dense around two centres: the maximum of
     ``N(t) p(y | t)`` and that of ``p(y | t)``. Those of a centre are evenly spaced in the logarithm of the distance
     from it, on both sides. The integrand is split into two smooth functions, each nearly all of it close to its centre.
-
-    `log_p`: ``log p(y | t)`` of each row. Where it is NaN, as infinity less infinity, p is taken as 0.
-    `num_rows`: n.
     """
 
     def density(t: tf.Tensor) -> tf.Tensor:

@@ -17,23 +17,19 @@ class Softmax(ClassLikelihood):
     """``p(y | f) = exp(f^y) / Σ_c exp(f^c)``. Two classes may share one f: the softmax of 0 and f."""
 
     def log_p(self, f: tf.Tensor) -> tf.Tensor:
-        """``f^c − log Σ_c exp(f^c)``."""
         return f - tf.reduce_logsumexp(f, axis=-2, keepdims=True)
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``E_q log p(y | f)``, shape (n,). It has no second derivatives."""
         return self._of_draws(latent, y, seed, predictive=False)
 
     def log_predictive(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``log E_q p(y | f)``, shape (n,). It has no second derivatives."""
         return self._of_draws(latent, y, seed, predictive=True)
 
     def _of_draws(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor, *, predictive: bool) -> tf.Tensor:
         """Return a mean over draws of ``log p(y | f)``, or the logarithm of that of ``p(y | f)`` if `predictive`, (n,).
 
-        The derivative by f^c at a draw is ``w (own_c / Σ_{own} exp f − 1 / Σ exp f) exp f^c``, where w is the share of
-        the draw in the mean, and own are the classes of the row. The automatic derivative has several times as many
-        operations on S · C · n numbers.
+        Its derivative by f^c at a draw with the share w, ``w (own_c / Σ_{own} exp f − 1 / Σ exp f) exp f^c``, is given:
+        the automatic one has several times as many operations. There are no second derivatives.
         """
         weights, points = self._points(latent, seed)  # (S, 1) and (S, L, n)
         own = one_hot(y, self.num_classes, points.dtype, self.sets)
@@ -65,11 +61,11 @@ class SoftmaxBound(Softmax):
     """
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """Return the bound, shape (n,); it needs no draws.
+        """Return the bound, shape (n,), for sets S too.
 
-        For a set S, with ``log Σ_{c in S} exp(f^c) ≥ Σ_{c in S} w_c (f^c − log w_c)`` for any weights w that sum to 1,
-        here the softmax of the means in S, it is ``−log(1 + exp(Σ_{c in S} [w_c (log w_c − mean_c) + w_c² var_c/2])
-        Σ_{c not in S} exp(mean_c + var_c/2))``; for a single class this is the same.
+        ``log Σ_{c in S} exp(f^c) ≥ Σ_{c in S} w_c (f^c − log w_c)`` for weights w that sum to 1, here the softmax of
+        the means in S. With ``a = Σ_{c in S} [w_c (log w_c − mean_c) + w_c² var_c/2]`` the bound is ``−log(1 + exp(a)
+        Σ_{c not in S} exp(mean_c + var_c/2))``.
         """
         mean, var = both_functions(latent.mean), both_functions(latent.var)
         own = one_hot(y, self.num_classes, mean.dtype, self.sets)
@@ -95,18 +91,13 @@ def make_likelihood(
     epsilon: float | None = None,
     dtype: tf.DType = tf.float64,
     sets: np.ndarray | None = None,
+    num_draws: int = 8,
 ) -> Likelihood:
-    """Make a likelihood by its name.
-
-    Two classes share one latent function. None learns the ε of step, probit and logit. `sets` are those of
-    :class:`fermiclass.nimgp.targets.LabelTable`.
-    """
+    """Make a likelihood by its name. None learns the ε of step, probit and logit."""
     if name in NAMED:
-        return NAMED[name](num_classes, sets=sets)
+        return NAMED[name](num_classes, sets, num_draws)
     rule = Sign() if num_classes == 2 else Argmax(num_classes)
-    learned = epsilon is None
-    start = 0.05 if epsilon is None else epsilon
-    return RobustMax(rule, noise=NOISE_VARIANCE[name], epsilon=start, learn_epsilon=learned, dtype=dtype, sets=sets)
+    return RobustMax(rule, noise=NOISE_VARIANCE[name], epsilon=epsilon, dtype=dtype, sets=sets)
 
 
 def of_given_labels(
@@ -120,8 +111,7 @@ def of_given_labels(
     """Return an expectation over f for labels of which each is random with the probability `rate`, ρ, shape (n,).
 
     ``p(y | f, z) = p(y | f)^{1−z} (1/C)^z`` with ``z ~ Bern(ρ)``. With the expectation `of_right` of right labels,
-    ``log E p(y | f)`` or ``E log p(y | f)``, the result is ``log[(1 − ρ) exp(…) + ρ/C]``. A random label is a set of s
-    classes with probability s/C. See "Wrong labels" in ``docs/development/mathematics.md``.
+    ``log E p(y | f)`` or ``E log p(y | f)``, the result is ``log[(1 − ρ) exp(…) + ρ s/C]`` for a set of s classes.
     """
     rho = tf.convert_to_tensor(rate)
     guess = tf.math.log(rho / float(likelihood.num_classes))

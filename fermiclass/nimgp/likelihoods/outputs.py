@@ -29,12 +29,10 @@ def make_output_likelihood(
 ) -> GPflowLikelihood:
     """Return a likelihood by name, or a copy of a GPflow likelihood, with initial values for outputs.
 
-    ``'gaussian'`` and ``'student-t'`` (three degrees of freedom) have noise of one learned width. ``'poisson'`` has the
-    rate ``exp f``. ``'bernoulli'`` (0 or 1) is a probit model.
-
-    It draws f `num_draws` times, if it draws.
+    'gaussian' and 'student-t' (three degrees of freedom) have noise of one learned width. 'poisson' has the rate
+    ``exp f``. 'bernoulli' (0 or 1) is a probit model.
     """
-    own, offset, shares = gpflow.likelihoods, [0.0], outputs.shares
+    own, offset = gpflow.likelihoods, [0.0]
     made: Any
     if not isinstance(likelihood, str):
         made = gpflow.utilities.deepcopy(likelihood)
@@ -47,17 +45,15 @@ def make_output_likelihood(
     elif likelihood == "poisson":
         made, offset = own.Poisson(), [float(np.log(max(outputs.centre, _LEAST_COUNT)))]
     else:
-        made, offset = own.Bernoulli(), [float(ndtri(shares[1])) if len(shares) > 1 else -1.0]
+        made, offset = own.Bernoulli(), [float(ndtri(np.clip(outputs.centre, 0.01, 0.99)))]
     return GPflowLikelihood(made, offset=offset, num_draws=num_draws)
 
 
 def quantiles_of_draws(likelihood: gpflow.likelihoods.Likelihood, f: FloatArray, levels: Sequence[float]) -> FloatArray:
     """Return quantiles ``(n, Q)`` of y for draws f ``(S, L, n)``: the smallest y with ``P(Y ≤ y) ≥ level``.
 
-    They are those of 32 draws of y for each draw of f. The levels of these draws are evenly spaced from 0 to 1, and
-    shifted from one f to the next.
-
-    Raises NotImplementedError when y has no order, or the quantiles of the likelihood are not implemented.
+    They are those of 32 draws of y for each f, of evenly spaced levels that are shifted from one f to the next.
+    Raises NotImplementedError as :func:`quantile_given`.
     """
     shift = np.arange(len(f)) * _GOLDEN % 1.0
     uniform = (np.arange(_LEVELS) + np.clip(shift, 1e-6, 1.0 - 1e-6)[:, None]) / _LEVELS
@@ -66,10 +62,7 @@ def quantiles_of_draws(likelihood: gpflow.likelihoods.Likelihood, f: FloatArray,
 
 
 def quantile_given(likelihood: gpflow.likelihoods.Likelihood, f: FloatArray, level: FloatArray) -> FloatArray:
-    """Return the smallest y with ``P(Y ≤ y | f) ≥ level`` for f and levels that fit each other.
-
-    Raises NotImplementedError when the quantiles of the likelihood are not implemented.
-    """
+    """Return the smallest y with ``P(Y ≤ y | f) ≥ level``; NotImplementedError for other likelihoods than these."""
     own, level = gpflow.likelihoods, np.asarray(level)
 
     def number(name: str) -> float:

@@ -13,7 +13,7 @@ from fermiclass.nimgp.posterior import LatentMoments
 _TINY = 1e-30
 _REACH = 5.0  # range of the trapezoidal rule in standard deviations: 6e-7 of a Gaussian lies beyond
 _POINTS = 81
-_POINTS_OF_EQUALS = 25  # where all functions have one variance
+_POINTS_OF_EQUALS = 25  # where all functions have one variance: the error is below 1e-6
 
 
 class Argmax:
@@ -40,10 +40,7 @@ class Argmax:
         return tf.linalg.matvec(tf.exp(tf.reduce_sum((1.0 - own)[..., None] * log_cdf, axis=0)), weights)
 
     def of_all(self, latent: LatentMoments, num_points: int = _POINTS) -> tf.Tensor:
-        """Probabilities that sum to 1, shape (..., C, n).
-
-        For equal variances, 25 points leave an error below 1e-6.
-        """
+        """Probabilities that sum to 1, shape (..., C, n)."""
         mean, scale = latent.mean, tf.sqrt(latent.var)
         nodes, weights = _trapezoidal(num_points, mean.dtype)
         P = []
@@ -83,17 +80,10 @@ class RobustMax(Module):
 
     The rule decides the winner from ``f + N(0, a)``. With the probability P_y that the label wins,
     ``E_q log p(y | f) ≥ P_y log(1 − ε) + (1 − P_y) log(ε / (C − 1))``, with equality for a = 0 (Villacampa-Calvo et al.
-    2021, equations 2 and 18). The noise is in the bound as in Liu et al., "Scalable GP classification with additive
-    noise", equations 8 and 18. For two classes ε is their δ.
-
-    `rule`: rule that decides which class wins: :class:`Argmax` of C functions, or :class:`Sign` of one function.
-    `noise`: a: 0 for the step likelihood, 1 for the (multinomial) probit, 2.897 for the logit. It is not learned,
-    because the bound always prefers 0.
-    `epsilon`, `learn_epsilon`: initial ε in (0, 1), and whether it is learned. The paper fixes ε = 10⁻³, which makes
-    the model over-confident.
-    `sets`: classes that each label may stand for, ``(K, C)``; None where every label is a class. With the probability
-    ``P_S = Σ_{c in S} P_c`` that one of a set of s classes wins, the likelihood of the set is ``1 − ε + (s − 1) ε/(C −
-    1)`` where one wins, and ``s ε/(C − 1)`` elsewhere.
+    2021, equations 2 and 18). The noise a is in the bound as in Liu et al., "Scalable GP classification with additive
+    noise", equations 8 and 18, and is not learned, because the bound always prefers 0. For two classes ε is their δ; it
+    is learned if None is given. A set of s classes has the likelihood ``1 − ε + (s − 1) ε/(C − 1)`` where one of them
+    wins, and ``s ε/(C − 1)`` elsewhere.
     """
 
     def __init__(
@@ -101,17 +91,13 @@ class RobustMax(Module):
         rule: Rule,
         *,
         noise: float = 0.0,
-        epsilon: float = 0.05,
-        learn_epsilon: bool = True,
+        epsilon: float | None = None,
         dtype: tf.DType = tf.float64,
         sets: np.ndarray | None = None,
     ) -> None:
         super().__init__()
-        self.sets = sets
-        self.rule = rule
-        self.num_classes = rule.num_classes
-        self.noise = noise
-        self.epsilon = Parameter(epsilon, dtype=dtype, transform=SIGMOID, trainable=learn_epsilon)
+        self.rule, self.num_classes, self.noise, self.sets = rule, rule.num_classes, noise, sets
+        self.epsilon = Parameter(epsilon or 0.05, dtype=dtype, transform=SIGMOID, trainable=epsilon is None)
 
     def _terms(self, latent: LatentMoments, y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """``P_y``, ``1 − p(y | f)`` where the label wins, and ``p(y | f)`` where it does not, for each row or all."""
@@ -126,7 +112,6 @@ class RobustMax(Module):
         return P_y, epsilon - (size - 1.0) * each, size * each
 
     def variational_expectations(self, latent: LatentMoments, y: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """``P_y log(1 − ε) + (1 − P_y) log(ε / (C − 1))``, shape (n,)."""
         P_y, miss, wrong = self._terms(latent, y)
         return P_y * tf.math.log1p(-miss) + (1.0 - P_y) * tf.math.log(wrong)
 
@@ -149,9 +134,8 @@ class RobustMax(Module):
 
 def moments_of_winners(P: tf.Tensor, epsilon: tf.Tensor, ratio: tf.Tensor) -> PredictiveMoments:
     """Return moments if class c wins with probability ``P`` (C, n) and the label is wrong with probability ε."""
-    num_classes = P.shape[0]
-    same = tf.eye(num_classes, dtype=P.dtype)
-    pi = (1.0 - epsilon) * same + epsilon / (num_classes - 1.0) * (1.0 - same)  # (winner, class)
+    same = tf.eye(P.shape[0], dtype=P.dtype)
+    pi = (1.0 - epsilon) * same + epsilon / (P.shape[0] - 1.0) * (1.0 - same)  # (winner, class)
     weighed = pi[:, :, None] * ratio  # (winner, class, n)
     total = tf.reduce_sum(weighed, axis=1)
     rho = weighed / total[:, None]

@@ -49,14 +49,13 @@ def of_moments(
 ) -> Prediction:
     """Return the prediction for ``E p`` and ``E p²`` (C, n), and ``E_x H[E_f p]`` and ``E_x E_f H[p]`` (n,).
 
-    `entropy_given_x` is None where x is one point; `diagnosis` says what is wrong with the model. Raises
-    PredictionError when probabilities are NaN or infinite.
+    `entropy_given_x` is None where x is one point. Raises PredictionError, with the `diagnosis` of the model.
     """
     mean, second, entropy_given_f = (a.astype(float) for a in (mean, second, entropy_given_f))
     if not all(np.all(np.isfinite(a)) for a in (mean, second, entropy_given_f)):
         raise PredictionError(
-            f"the probabilities of a block of {len(entropy_given_f)} sources are NaN or infinite: {diagnosis()}. Train "
-            "again, with fewer inducing points, or precision='float64'."
+            f"the probabilities of some sources are NaN or infinite: {diagnosis()}. Train again, with fewer inducing "
+            "points, or precision='float64'."
         )
     # Rounding and quadrature leave small errors: sums differ from 1, differences of entropies may be below 0.
     probabilities = (mean / mean.sum(axis=0)).T

@@ -1,13 +1,12 @@
 """Class probabilities and outputs of new sources, averaged over the uncertainty of their inputs.
 
-The draws of the noiseless inputs are one fixed quasi-Monte Carlo set, scaled by the error bars of each source. Sources
-are computed in blocks of one fixed shape. The prediction of a source therefore depends on that source alone, except for
-rounding, and not on its position in the table or on the number of other sources.
+Draws of noiseless inputs are one fixed quasi-Monte Carlo set, and blocks of sources have one shape: the prediction of a
+source depends on that source alone, except for rounding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -29,6 +28,8 @@ _POINTS_PER_BLOCK = 4096  # input points of one block: enough to keep the cores 
 _MATRICES_PER_BLOCK = 2**23  # size of the matrices of the inputs of one block: 64 MB
 _POINTS_OF_F = 4  # points of f for each draw of a noisy input, for quantiles
 
+Compute = Callable[..., tuple[tf.Tensor, ...]]  #: Results for a number of draws and latent moments.
+
 
 def first_order_moments(functions: Functions, X: tf.Tensor, scale: tf.Tensor) -> LatentMoments:
     """Return moments with ``var_c + ∇mean_cᵀ V ∇mean_c`` at ``X`` (n, D); `scale` is √V, the noise, (n, D)."""
@@ -40,7 +41,7 @@ def first_order_moments(functions: Functions, X: tf.Tensor, scale: tf.Tensor) ->
 def draw_inputs(num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.Tensor) -> tf.Tensor:
     """Return draws from ``Σ_k weights_k N(mean_k, F_k F_kᵀ)`` of n inputs, shape ``(n · S, D)``.
 
-    All inputs use the same quasi-Monte Carlo set. It has D + 1 coordinates; the last one selects the component.
+    The last of the D + 1 coordinates of the draws, which all inputs share, selects the component.
     """
     num_components, input_dim = mean.shape[1:]
     points = gaussian_points(num_draws, input_dim + 1) if num_draws > 1 else np.zeros((1, input_dim + 1))
@@ -54,21 +55,14 @@ def draw_inputs(num_draws: int, weights: tf.Tensor, mean: tf.Tensor, factor: tf.
     return tf.reshape(tf.reduce_sum(chosen[..., None] * x, axis=1), [-1, input_dim])
 
 
-def rows_per_block(input_dim: int, num_draws: int) -> int:
-    """Return the number of inputs per block: their draws fit into the cache, covariances (D, D) of each into memory."""
-    return max(1, min(_POINTS_PER_BLOCK // num_draws, _MATRICES_PER_BLOCK // input_dim**2))
-
-
 class Predictor:
-    """Prediction with a trained model, in blocks of rows.
+    """Prediction with a trained model, which must not change, in blocks of rows.
 
-    `model`: trained model. It is not copied and must not change.
-    `input_prior`: p(x) of the sources to be predicted; flat by default. The noiseless input of a source has the
-    distribution ``p(x* | x̃*) ∝ N(x̃* | x*, V*) p(x*)``.
-    `first_order`: whether input noise becomes noise of the latent functions, ``var_c + ∇mean_cᵀ V ∇mean_c`` at the
-    observed input. p(x) is then not used.
-    `alike`: a value that says all but numbers and shapes by which graphs of models differ: those that are alike share
-    graphs of TensorFlow, whose traces take longer than small predictions. None for graphs of its own.
+    The noiseless input of a source has the distribution ``p(x* | x̃*) ∝ N(x̃* | x*, V*) p(x*)``, by default with a flat
+    p(x). If `first_order`, noise of the observed input becomes noise of the latent functions instead.
+
+    Models with the same `alike`, which says all but numbers and shapes by which graphs of models differ, share graphs
+    of TensorFlow, whose traces take longer than small predictions. None for graphs of its own.
     """
 
     def __init__(
@@ -82,22 +76,19 @@ class Predictor:
         self.model, self._alike = model, alike
         self._input_prior = input_prior or InputPrior.isotropic(model.posterior.Z.shape[-1], np.inf)
         self._first_order = first_order
-        self._traced: dict[tuple[str, int], Callable[..., tuple[tf.Tensor, ...]]] = {}
+        self._traced: dict[tuple[str, int], Compute] = {}
 
     def _evaluate(
         self,
-        compute: Callable[..., tuple[tf.Tensor, ...]],
+        compute: Compute,
         num_draws: int,
         size: int,
         X: np.ndarray,
         X_var: np.ndarray,
-        rows: Sequence[np.ndarray] = (),
-        numbers: Sequence[float] = (),
+        rows: Sequence[np.ndarray],
+        numbers: Sequence[float],
     ) -> list[np.ndarray]:
-        """Return ``compute(num_draws, latent moments, *rows, *numbers)`` for one block, as a graph.
-
-        `rows` have a first axis of length n. Results are those of a block of `size`, of which the first n are valid.
-        """
+        """Return ``compute(num_draws, latent moments, *rows, *numbers)`` for rows that are padded to a `size`."""
         inputs = (X, np.sqrt(X_var)) if self._first_order else self._input_prior.condition(X, X_var)
         padded = [np.pad(a, [(0, size - len(a))] + [(0, 0)] * (a.ndim - 1), mode="edge") for a in (*inputs, *rows)]
         given = [tf.constant(a, self.model.posterior.Z.dtype) for a in (*padded, *numbers)]
@@ -105,7 +96,29 @@ class Predictor:
             graph = predictor._graph(compute.__name__, num_draws, len(inputs))
             return [a.numpy() for a in call_graph(graph, *given)]
 
-    def _graph(self, name: str, num_draws: int, num_inputs: int) -> Callable[..., tuple[tf.Tensor, ...]]:
+    def _blocks(
+        self,
+        compute: Compute,
+        num_draws: int,
+        X: np.ndarray,
+        X_var: np.ndarray,
+        rows: Sequence[np.ndarray],
+        numbers: Sequence[float] = (),
+        finish: Callable[..., Iterable[np.ndarray]] = lambda *found: found,
+    ) -> Iterator[list[np.ndarray]]:
+        """Yield what `finish` makes of each block of rows, of which those without noise have one draw."""
+        num_draws = 1 if self._first_order else num_draws
+        size = max(1, min(_POINTS_PER_BLOCK // num_draws, _MATRICES_PER_BLOCK // X.shape[1] ** 2))
+        for start in range(0, len(X), size):
+            part = slice(start, start + size)
+            noisy = np.any(X_var[part] > 0, axis=1) & (num_draws > 1)
+            kinds = ([num_draws] if noisy.any() else []) + ([1] if not noisy.all() else [])
+            block = X[part], X_var[part], [a[part] for a in rows], numbers
+            found = [[a[: len(noisy)] for a in finish(*self._evaluate(compute, k, size, *block))] for k in kinds]
+            each = zip(found[0], found[-1], strict=True)
+            yield [np.where(noisy.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in each]
+
+    def _graph(self, name: str, num_draws: int, num_inputs: int) -> Compute:
         """Return the graph of a method `name` of the arguments (num_draws, latent moments, …)."""
         model, compute = self.model, getattr(self, name)
 
@@ -162,47 +175,25 @@ class ClassPredictor(Predictor):
         ratio: np.ndarray | None = None,
         temperature: float = 1.0,
     ) -> Iterator[Prediction]:
-        """Predict sources block by block. This integrates over x* ~ p(x* | x̃*) and over the latent functions.
+        """Predict sources block by block, over `num_draws` of each x* ~ p(x* | x̃*), and over the latent functions.
 
-        `X`, `X_var`: observed inputs and their noise variances, ``(n, D)``.
-        `num_draws`: number of draws of each noisy input, preferably a power of 2. An input without noise has one draw.
-        `ratio`: positive weights of the classes for each source, ``(n, C)``. Probabilities are multiplied by them and
-        normalised. An example is the ratio of class priors in the group of the source and in training (label shift).
+        Probabilities are multiplied by `ratio`, positive weights of the classes for each source, ``(n, C)``, and
+        normalised: an example is the ratio of class priors in the group of the source and in training (label shift).
         Draws of f and x have the same weights, so that all of `Prediction` belongs to the corrected probabilities.
-        `temperature`: T, by which latent functions are divided. A T above 1 softens ``softmax(f/T)``.
-
-        Yields prediction of the next sources, in order.
-
-        Raises PredictionError when probabilities are NaN or infinite.
+        Latent functions are divided by the temperature. Raises PredictionError when probabilities are NaN or infinite.
         """
-        num_draws = 1 if self._first_order else num_draws
-        block_size = rows_per_block(X.shape[1], num_draws)
         ratio = np.ones((len(X), self.model.likelihood.num_classes)) if ratio is None else ratio
-        for start in range(0, len(X), block_size):
-            rows = slice(start, start + block_size)
-            noisy = np.any(X_var[rows] > 0, axis=1) & (num_draws > 1)
-            kinds = ([num_draws] if noisy.any() else []) + ([1] if not noisy.all() else [])
-            block = X[rows], X_var[rows], ratio[rows], temperature
-            first, *others = (list(vars(self._block(draws, block_size, *block)).values()) for draws in kinds)
-            for exact in others:
-                first = [
-                    np.where(noisy if a.ndim == 1 else noisy[:, None], a, b) for a, b in zip(first, exact, strict=True)
-                ]
-            yield Prediction(*first)
 
-    def _block(
-        self, num_draws: int, size: int, X: np.ndarray, X_var: np.ndarray, ratio: np.ndarray, temperature: float
-    ) -> Prediction:
-        found = self._evaluate(self._moments, num_draws, size, X, X_var, [ratio], [temperature])
-        return of_moments(self.model.diagnosis, *(a[..., : len(X)] for a in found))
+        def prediction(*found: np.ndarray) -> Iterable[np.ndarray]:
+            return vars(of_moments(self.model.diagnosis, *found)).values()
+
+        for block in self._blocks(self._moments, num_draws, X, X_var, [ratio], [temperature], prediction):
+            yield Prediction(*block)
 
     def _moments(
         self, num_draws: int, latent: LatentMoments, ratio: tf.Tensor, temperature: tf.Tensor
     ) -> tuple[tf.Tensor, ...]:
-        """Return ``E ρ`` and ``E ρ²`` (C, n), ``E_x H[E_f ρ]`` and ``E_x E_f H[ρ]`` (n,), for weighted probabilities ρ.
-
-        The weights of the classes, `ratio`, are ``(n, C)``.
-        """
+        """Return ``E ρ`` and ``E ρ²`` (C, n), ``E_x H[E_f ρ]`` and ``E_x E_f H[ρ]`` (n,), for weighted ρ."""
         latent = LatentMoments(latent.mean / temperature, latent.var / temperature**2)
         of_draws = tf.repeat(tf.transpose(ratio), num_draws, axis=1)  # (C, n · S)
         at_x = self.model.likelihood.predict(latent, of_draws, num_draws)
@@ -224,11 +215,7 @@ class ResponsePredictor(Predictor):
     """
 
     def moments(self, X: np.ndarray, X_var: np.ndarray, *, num_draws: int = 128) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of y, each ``(n, P)``. P is 1, or C for class probabilities.
-
-        `X`, `X_var`: observed inputs and their noise variances, ``(n, D)``.
-        `num_draws`: number of draws of each noisy input, preferably a power of 2. An input without noise has one draw.
-        """
+        """Return mean and variance of y, each ``(n, P)``. P is 1, or C for class probabilities."""
         mean, var = self._run(self._moments, num_draws, X, X_var)
         return mean, var
 
@@ -239,41 +226,21 @@ class ResponsePredictor(Predictor):
     def quantiles(
         self, X: np.ndarray, X_var: np.ndarray, levels: Sequence[float], *, num_draws: int = 128
     ) -> np.ndarray:
-        """Return quantiles of ``E_x E_f p(y | f(x))``, ``(n, Q)``: the smallest y with ``P(Y ≤ y) ≥ level``.
-
-        Raises NotImplementedError when y has no order, or the quantiles of the likelihood are not implemented.
-        """
+        """Return quantiles of ``E_x E_f p(y | f(x))``, ``(n, Q)``; see `quantiles_of_draws`."""
         from fermiclass.nimgp.likelihoods.outputs import quantiles_of_draws
 
         own: Any = self.model.likelihood
 
-        def of_draws(f: np.ndarray) -> np.ndarray:
+        def of_draws(f: np.ndarray) -> list[np.ndarray]:
             f = np.moveaxis(f, 0, -1) + own.offset.numpy()[:, None]  # (S, L, n)
-            return quantiles_of_draws(own.likelihood, f, levels)
+            return [quantiles_of_draws(own.likelihood, f, levels)]
 
         return self._run(self._draws, num_draws, X, X_var, finish=of_draws)[0]
 
-    def _run(
-        self,
-        compute: Callable[..., tuple[tf.Tensor, ...]],
-        num_draws: int,
-        X: np.ndarray,
-        X_var: np.ndarray,
-        *rest: np.ndarray,
-        finish: Callable[[np.ndarray], np.ndarray] = np.asarray,
-    ) -> list[np.ndarray]:
-        """Compute rows with and without noise separately, in blocks. Apply `finish` to each; return rows in order."""
-        num_draws = 1 if self._first_order else num_draws
-        noisy = np.any(X_var > 0, axis=1) & (num_draws > 1)
-        parts, order = [], []
-        for count, chosen in ((num_draws, noisy), (1, ~noisy)):
-            rows, size = np.flatnonzero(chosen), rows_per_block(X.shape[1], count)
-            for block in (rows[start : start + size] for start in range(0, len(rows), size)):
-                found = self._evaluate(compute, count, size, X[block], X_var[block], [a[block] for a in rest])
-                parts.append([finish(a[: len(block)]) for a in found])
-                order.append(block)
-        back = np.argsort(np.concatenate(order))
-        return [np.concatenate(columns)[back] for columns in zip(*parts, strict=True)]
+    def _run(self, compute: Compute, num_draws: int, X: np.ndarray, X_var: np.ndarray, *rows: Any, **how: Any) -> Any:
+        num_draws = num_draws if np.any(X_var > 0) else 1  # rows without noise alone have large blocks
+        blocks = self._blocks(compute, num_draws, X, X_var, rows, **how)
+        return [np.concatenate(columns) for columns in zip(*blocks, strict=True)]
 
     def _moments(self, num_draws: int, latent: LatentMoments) -> tuple[tf.Tensor, ...]:
         own: Any = self.model.likelihood

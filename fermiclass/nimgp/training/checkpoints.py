@@ -1,4 +1,4 @@
-"""Checkpoints: training survives an interruption. One file holds all variables and is replaced as a whole."""
+"""Checkpoints: training survives an interruption."""
 
 from __future__ import annotations
 
@@ -20,12 +20,9 @@ _FORMAT = 3  # raised when the variables or the progress that training saves cha
 
 
 class Checkpoint:
-    """A file ``.npz`` that holds the variables of training, its progress, and a description of the training.
+    """A file ``.npz`` of the variables of training, its progress, and what must be the same for training to resume.
 
-    As a context manager it writes the last saved state when Ctrl-C or an error ends training early.
-
-    Training resumes if the file exists, and if settings and sizes of the data in `about` are the same. Writes are at
-    least `seconds` apart. The last step is always written.
+    It is replaced as a whole, every some `seconds`, after the last step, and when Ctrl-C or an error ends training.
     """
 
     def __init__(self, path: Path, about: Mapping[str, Any], *, seconds: float = 60.0) -> None:
@@ -43,10 +40,7 @@ class Checkpoint:
             self._write()
 
     def restore(self, variables: Sequence[tf.Variable]) -> dict[str, np.ndarray]:
-        """Set the variables to the saved values and return the progress. Without a file, return an empty dict.
-
-        Raises CheckpointError when the file belongs to another training or version, or is damaged.
-        """
+        """Set the variables and return the progress, or nothing if there is no file; see `maximise` for errors."""
         if not self.path.exists():
             return {}
         if not self.path.is_file():  # reading a pipe or a device could wait for ever, or never end

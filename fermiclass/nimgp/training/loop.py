@@ -26,11 +26,7 @@ _LARGEST_JITTER = 0.1  # relative to the mean variance; a larger one would chang
 _RESTARTS = 3
 _SMALLER = 0.2  # step size after a restart, relative to the step size that diverged
 _DEEPEST_FALL = 20.0  # largest fall of the objective below its first value, relative to the size of that value
-# Natural gradients may jump to a place where a likelihood with fixed label noise is both flat and low. Therefore an
-# objective below _LOW (nats per row) after a quarter of the steps must have risen by the fraction _RISE of its first
-# value.
-_LOW, _RISE = -2.0, 0.05
-
+_LOW, _RISE = -2.0, 0.05  # natural gradients may jump to where a likelihood is both flat and low; see `maximise`
 
 Tensors = tuple[tf.Tensor, ...]
 
@@ -38,11 +34,11 @@ Tensors = tuple[tf.Tensor, ...]
 class Feed(NamedTuple):
     """Minibatches for a TensorFlow graph, for several steps at a time."""
 
-    #: Function of the number of steps that are done. It returns a function of a number of next steps, which returns the
-    #: tensors that the graph needs for them, stacked along the first axis.
+    #: After a number of steps: what the graph needs for a number of next steps, stacked along the first axis.
     open: Callable[[int], Callable[[int], Tensors]]
-    #: The minibatch of one of these steps, from inside the graph, of these tensors and the data.
-    batch: Callable[[Tensors, Tensors, tf.Tensor], Batch]
+    batch: Callable[
+        [Tensors, Tensors, tf.Tensor], Batch
+    ]  #: From inside the graph: the minibatch of one of these steps.
     data: Tensors = ()  #: Sources in memory. They are arguments of the graph, so that it serves for others.
 
 
@@ -55,10 +51,7 @@ class TrainingData(NamedTuple):
     weight: np.ndarray | None = None
 
     def feed(self, batch_size: int | None, seed: int, dtype: tf.DType) -> Feed:
-        """Return a feed of each source once per epoch, in an order that the seed decides.
-
-        Without a batch size each step has all sources.
-        """
+        """Return a feed of each source once per epoch in random order, or of all sources in each step."""
         num_data = len(self.y)
         weight = () if self.weight is None else (tf.constant(self.weight, dtype),)
         data = (tf.constant(self.X, dtype), tf.constant(self.X_var, dtype), tf.constant(self.y), *weight)
@@ -83,12 +76,9 @@ class TrainingData(NamedTuple):
 
 
 class StreamedData(NamedTuple):
-    """Sources that need not fit into memory.
+    """Sources that need not fit into memory."""
 
-    `open` is a function of the first step. It returns an endless iterator of ``(X, X_var, y)`` with shapes ``(B, D)``,
-    ``(B, D)`` and ``(B,)``, and, if there are any, weights ``(B,)``.
-    """
-
+    #: Endless minibatches from a step on: ``X``, ``X_var`` (B, D), ``y`` and perhaps weights (B,).
     open: Callable[[int], Iterator[tuple[np.ndarray, ...]]]
 
     def feed(self, batch_size: int | None, seed: int, dtype: tf.DType) -> Feed:
@@ -137,11 +127,7 @@ class TrainingState:
 
 
 class _DivergedError(Exception):
-    """Training must start again. `attempt` is the number of the next attempt."""
-
-    def __init__(self, attempt: int, reason: str) -> None:
-        super().__init__(reason)
-        self.attempt = attempt
+    """Training must start again: the number of the next attempt, and the reason."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +140,7 @@ class _Graph:
 
     @classmethod
     def of(cls, model: NoisyInputGP, settings: Schedule, slower: float, batch: Callable[..., Batch]) -> _Graph:
-        """Return the graph of a model, with step sizes smaller by a factor."""
+        """Return the graph of a model."""
         optimiser = Optimiser(model, settings, slower)
 
         @tf.function
@@ -196,26 +182,17 @@ def maximise(
 ) -> Iterator[TrainingState]:
     """Maximise ``model.objective`` plus the log density of the priors. Yield a state every few steps.
 
-    Rounding may leave a covariance without a Cholesky factor, and the objective is then NaN. In that case the jitter
-    becomes ten times larger, and training goes on. Training starts again with a fifth of the step size and a warning,
-    up to three times, when one of these happens:
+    Rounding may leave a covariance without a Cholesky factor, and the objective is then NaN: the jitter becomes ten
+    times larger, and training goes on. It starts again with a fifth of the step size and a TrainingWarning, up to three
+    times, when a larger jitter does not help; when the objective falls below its first value by more than twenty times
+    the size of that value; and, with natural gradients, when after a quarter of the steps it is below -2 nats per
+    source and has risen by less than a twentieth of the size of its first value.
 
-    - The objective is NaN or infinite, and a larger jitter does not help.
-    - The objective falls below its first value by more than twenty times the size of that value.
-    - With natural gradients, after a quarter of the steps: the objective is below -2 nats per source and has risen by
-      less than a twentieth of the size of its first value.
-
-    Training changes the parameters of the model, at the latest when it ends. It resumes from a checkpoint, which keeps
-    its state, also where training ends early.
-
-    The trace may take longer than a short training. With `alike`, training uses the graph of an earlier model
-    with the same schedule, shapes and `alike`: a value that says all else by which graphs of models differ. Numbers in
-    variables and data may be others, and so may be the number of sources.
+    With `alike`, training uses the graph of an earlier model with the same schedule, shapes and `alike`, a value that
+    says all else by which graphs of models differ: the trace may take longer than a short training.
 
     Raises CheckpointError when the checkpoint belongs to another training or version, is damaged, or cannot be written;
-    TrainingError when the objective is NaN or infinite after all restarts, with any jitter up to 0.1: the message says
-    at which step this happened, what the cause is, and what to try. Warns with TrainingWarning when training starts
-    again, and when it has diverged after the last restart.
+    TrainingError when the objective is NaN or infinite after all restarts.
     """
     _LOG.info("training: at most %d steps", settings.steps)
     start = [variable.numpy() for variable in model.variables]
@@ -229,10 +206,10 @@ def maximise(
                 return
             except _DivergedError as diverged:
                 _assign(model.variables, start)
-                attempt = diverged.attempt
-                if str(diverged):
+                attempt, reason = diverged.args
+                if reason:
                     rate = settings.learning_rate * _SMALLER**attempt
-                    text = f"training diverged ({diverged}): it starts again with a learning rate of {rate:.2g}"
+                    text = f"training diverged ({reason}): it starts again with a learning rate of {rate:.2g}"
                     warnings.warn(text, TrainingWarning, stacklevel=2)
             finally:
                 forget_graphs()

@@ -22,10 +22,7 @@ _BEFORE_MEAN = 0.3  # part of the steps before those whose mean is taken
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a bound is maximised: settings of training, see :class:`fermiclass.nimgp.settings.TrainingOptions`.
-
-    The step size falls to a hundredth of its start with `decay`. `seed` is that of minibatches and draws.
-    """
+    """How a bound is maximised; see :class:`fermiclass.nimgp.settings.TrainingOptions`."""
 
     steps: int = 500
     batch_size: int | None = None
@@ -40,12 +37,8 @@ class Adam:
     """Steps of Adam (Kingma & Ba 2015, arXiv:1412.6980), by TensorFlow's fused operation: Keras has fifteen a variable.
 
     With the gradient g of the loss, ``m ← β₁ m + (1 − β₁) g``, ``v ← β₂ v + (1 − β₂) g²`` and
-    ``θ ← θ − r √(1 − β₂ᵗ) / (1 − β₁ᵗ) m / (√v + ε)``, t = 1, 2, …; β₁ = 0.9, β₂ = 0.999, ε = 10⁻⁷.
-
-    `variables`: variables θ that steps change, of one floating-point type.
-    `learning_rate`: step size r of the first step.
-    `steps`: number of steps over which the step size falls along a cosine to a hundredth of its first value, ``r_t = r
-    [0.01 + 0.99 · ½ (1 + cos(π (t − 1) / steps))]``; None for a constant step size.
+    ``θ ← θ − r √(1 − β₂ᵗ) / (1 − β₁ᵗ) m / (√v + ε)``, t = 1, 2, …; β₁ = 0.9, β₂ = 0.999, ε = 10⁻⁷. If `steps` are
+    given, the step size falls to a hundredth, ``r_t = r [0.01 + 0.99 · ½ (1 + cos(π (t − 1) / steps))]``.
     """
 
     def __init__(self, variables: Sequence[tf.Variable], learning_rate: float, *, steps: int | None = None) -> None:
@@ -89,20 +82,16 @@ class NaturalGradient:
     ``gpflow.optimizers.NaturalGradient`` does for one model. With ``S = L Lᵀ``, ``G = ∂loss/∂L`` and Φ the lower
     triangle with half of the diagonal, ``2 Lᵀ (∂loss/∂S) L = Φ(LᵀG) + Φ(LᵀG)ᵀ``. Therefore no inverse of S is needed:
     ``S_new = L [I + γ (Φ + Φᵀ)]⁻¹ Lᵀ = (L U⁻ᵀ)(L U⁻ᵀ)ᵀ``, where ``U Uᵀ`` is the bracket and U an upper triangle.
-    ``L U⁻ᵀ`` is then the new lower triangle.
 
-    `posterior`: the posterior. Steps change its `q_mu` and `q_sqrt`.
-    `gamma`: γ in (0, 1], reached after 50 steps. A step is shorter if a matrix would otherwise lose its positive
-    definiteness, or if a mean would otherwise move by more than a standard deviation of p(v) = N(0, I).
+    γ is reached after 50 steps. A step is shorter if a matrix would otherwise lose its positive definiteness, or if a
+    mean would otherwise move by more than a standard deviation of p(v) = N(0, I).
     """
 
     def __init__(self, posterior: SparsePosterior, gamma: float) -> None:
         self.parameters = posterior.q_mu, posterior.q_sqrt
-        #: The variables that a step changes.
         self.variables = [parameter.unconstrained_variable for parameter in self.parameters]
         self._gamma = gamma
-        #: Number of steps done.
-        self.state = tf.Variable(0, dtype=tf.int64, trainable=False)
+        self.state = tf.Variable(0, dtype=tf.int64, trainable=False)  #: Number of steps done.
 
     def apply_gradients(self, of_mean: tf.Tensor, of_sqrt: tf.Tensor) -> None:
         """Move m and S, given the gradients of the loss with respect to m (C, M) and L (C, M, M)."""
@@ -122,11 +111,7 @@ def natural_step(
     gamma: tf.Tensor | float,
     reach: float | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return m ``(C, M)`` and L ``(C, M, M)`` with ``S = L Lᵀ`` after one step of size γ.
-
-    Matrices are inverted in double precision. If a coordinate of m would change by more than `reach` prior standard
-    deviations, the change of m is made shorter. The change of S is not.
-    """
+    """Return m ``(C, M)`` and L ``(C, M, M)`` after one step; no coordinate of m moves by more than `reach`."""
     m, L, g, G = (tf.convert_to_tensor(a) for a in (mean, sqrt, of_mean, of_sqrt))
     L = tf.linalg.band_part(L, -1, 0)
     half = tf.linalg.band_part(tf.matmul(L, G, transpose_a=True), -1, 0)
@@ -135,7 +120,7 @@ def natural_step(
     gamma = _largest_step(change, tf.cast(gamma, tf.float64))[..., None, None]
     # The Cholesky factor of the matrix with reversed rows and columns is U, reversed.
     bracket = tf.eye(L.shape[-1], dtype=tf.float64) + gamma * change
-    U = _reversed(tf.linalg.cholesky(_reversed(bracket)))
+    U = tf.reverse(tf.linalg.cholesky(tf.reverse(bracket, [-2, -1])), [-2, -1])
     transposed = tf.linalg.triangular_solve(U, tf.cast(tf.linalg.matrix_transpose(L), tf.float64), lower=False)
     sqrt = tf.cast(tf.linalg.matrix_transpose(transposed), L.dtype)
     move = tf.cast(gamma[..., 0], m.dtype) * tf.linalg.matvec(sqrt, tf.linalg.matvec(sqrt, g, transpose_a=True))
@@ -145,16 +130,8 @@ def natural_step(
     return m - move, sqrt
 
 
-def _reversed(matrix: tf.Tensor) -> tf.Tensor:
-    """Return matrices with rows and columns in reverse order."""
-    return tf.reverse(matrix, axis=[-2, -1])
-
-
 def _largest_step(change: tf.Tensor, gamma: tf.Tensor) -> tf.Tensor:
-    """Halve γ for each matrix until ``I + γ · change`` has no eigenvalue below 0.1; 0 if thirty halvings are too few.
-
-    Likelihoods that are not log-concave, such as the step likelihood, may lead to a negative precision.
-    """
+    """Halve γ for each matrix until ``I + γ · change`` has no eigenvalue below 0.1; 0 after thirty halvings."""
     rest = 0.9 * tf.eye(change.shape[-1], dtype=change.dtype)
 
     def too_large(gamma: tf.Tensor) -> tf.Tensor:
@@ -173,11 +150,9 @@ def _largest_step(change: tf.Tensor, gamma: tf.Tensor) -> tf.Tensor:
 
 
 class Optimiser:
-    """Adam for all parameters, or natural gradients for q(u) and Adam for the others, with one step size.
+    """Adam for all parameters, or natural gradients for q(u) and Adam for the others; `slower` is a factor of steps.
 
     Parameters may end at their mean over the later steps (Polyak & Juditsky 1992, SIAM J. Control Optim. 30, 838).
-
-    `slower`: factor of the step sizes of the schedule.
     """
 
     def __init__(self, model: NoisyInputGP, settings: Schedule, slower: float) -> None:
@@ -193,7 +168,6 @@ class Optimiser:
         averaged = self._variables if settings.mean else []
         #: Means over the later steps, beside the variables that are to end there.
         self.means = [(tf.Variable(tf.zeros_like(x), trainable=False), x) for x in averaged]
-        #: All variables that training changes.
         self.state = [*model.variables, *self._adam.state]
         self.state += [mean for mean, _ in self.means] + ([] if self._natural is None else [self._natural.state])
 

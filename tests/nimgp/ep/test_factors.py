@@ -62,19 +62,6 @@ def test_label_factor(case):
     assert expit(log_odds + found.log_odds).item() == pytest.approx(new_p, rel=1e-9, abs=1e-15)
 
 
-def test_limited_precisions_leave_the_mean_as_it_is():
-    one = np.ones((1, 1))
-    cavity = 2 * one, one, -one, one, np.zeros((1, 1))
-    free, limited = (match_label(*cavity, 3, limited=which) for which in (False, True))
-    assert limited.precision.item() == limited.own_precision.item() == 0.0
-    for m, precision, shift in ((2.0, "precision", "shift"), (-1.0, "own_precision", "own_shift")):
-        means = [(m + getattr(f, shift).item()) / (1 + getattr(f, precision).item()) for f in (free, limited)]
-        assert means[0] == pytest.approx(means[1])
-    right = match_label(-one, one, one, one, -np.ones((1, 1)), 3)
-    assert right.precision.item() > 0
-    np.testing.assert_array_equal(match_label(-one, one, one, one, -np.ones((1, 1)), 3, limited=True), right)
-
-
 @pytest.mark.parametrize("distance", [-60.0, -1000.0, 60.0])
 def test_far_from_the_boundary_nothing_overflows(distance):
     one = np.ones((1, 1))

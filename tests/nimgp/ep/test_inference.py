@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from fermiclass.nimgp.ep import inference
 from fermiclass.nimgp.ep.evidence import log_evidence
 from fermiclass.nimgp.ep.factors import LabelNoise
-from fermiclass.nimgp.ep.inference import Rules, centred, find_fixed_point, match
+from fermiclass.nimgp.ep.inference import Rules, find_fixed_point, match
 
 from .conftest import TIGHT, make_data, make_model
 
@@ -25,17 +24,6 @@ def test_every_factor_is_matched(solved):
     for asked, there in zip(matches.sites(found.sites), found.sites, strict=True):
         np.testing.assert_allclose(asked, there, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(found.posterior.weights.sum(axis=0), 0.0, atol=1e-7)
-
-
-def test_centred_sites_go_with_the_centred_posterior():
-    X, y = make_data()
-    _, model = make_model(X, y, LabelNoise(), noise=np.array([0.1, 0.3, 0.2]))
-    early = find_fixed_point(model, rules=Rules(max_rounds=2))
-    sites, posterior = centred(model, early.sites, early.posterior)
-    again = inference.Posterior.of(model, sites)
-    np.testing.assert_allclose(again.mean, posterior.mean, atol=1e-8)
-    np.testing.assert_allclose(again.shift, posterior.shift, atol=1e-8)
-    np.testing.assert_allclose(again.weights.sum(axis=0), 0.0, atol=1e-8)
 
 
 def test_it_goes_on_from_where_it_ended(solved):

@@ -108,7 +108,7 @@ ODD = {
     "indefinite": ("X_var", lambda v: -as_matrices(v), "row 0 is not positive semi-definite"),
     "lopsided": ("X_var", lambda v: as_matrices(v) + np.eye(2, k=1), "row 0 is not symmetric"),
     "too few": ("y_var", lambda v: v[1:], "y_var has shape"),
-    "below zero": ("y_var", lambda v: -v, "y_var is -.* in row 0"),
+    "below zero": ("y_var", lambda v: -v, "y_var is negative in row 0: variances are"),
 }
 
 

@@ -54,18 +54,6 @@ def test_training_sees_them_too(data, method):
     assert np.abs(problem.Z).max() <= np.abs(mean).max()
 
 
-@pytest.mark.slow
-def test_others_and_learned_noise_do_without(data):
-    X, y, X_var = data
-    for settings in ({"inputs": {"prior": "isotropic"}}, {"noise": "shared"}):
-        given = {"inputs": {"prior": "mixture"}, "random_state": 0} | settings
-        model = NIMGPClassifier(method="nimgp-fo", **given, **SETTINGS).fit(X, y, X_var=X_var)
-        flat = clone(model).set_params(inputs={"prior": "isotropic"}).fit(X, y, X_var=X_var)
-        np.testing.assert_array_equal(
-            model.predict_proba(X, X_var=X_var), flat.predict_proba(X, X_var=X_var), err_msg=str(settings)
-        )
-
-
 def test_rows_on_disk_are_refused(data):
     X, y, X_var = data
     rows = ArrayRows(X, X_var=X_var, y=y)

@@ -15,12 +15,6 @@ from tests.nimgp.estimators.test_classifier import make_data
 SMALL = {"steps": 4, "num_inducing": 12, "num_draws": 16, "learning_rate": 0.1, "training": {"precision": "float64"}}
 
 
-@pytest.fixture(scope="module")
-def new():
-    X, _, X_var = make_data(50, 9)
-    return X, X_var
-
-
 @pytest.mark.parametrize("noise", ["given", "per-feature"])
 def test_a_warm_start_goes_on_where_the_first_ended(noise):
     """Of a method without parameters of single sources, whose bound draws nothing."""
@@ -101,17 +95,6 @@ def test_a_warm_start_keeps_what_is_known_of_the_noiseless_inputs(method):
     estimator.fit(X, y, X_var=X_var, start=pickle.loads(pickle.dumps(first)))
     for name, values in parameters(estimator).items():
         assert np.any(np.abs(values[:5] - second[name][:5]) > 1e-4)
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_the_first_is_not_changed_by_a_warm_start(new):
-    X, X_var = new
-    rows, labels, variances = make_data(30, 1)
-    first = NIMGPClassifier(**SMALL).fit(rows, labels, X_var=variances)
-    before = first.predict_proba(X, X_var=X_var)
-    second = NIMGPClassifier(**SMALL).fit(rows, labels, X_var=variances, start=first)
-    np.testing.assert_array_equal(first.predict_proba(X, X_var=X_var), before)
-    assert np.any(second.predict_proba(X, X_var=X_var) != before)
 
 
 @pytest.mark.usefixtures("eagerly")

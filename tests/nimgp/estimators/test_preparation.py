@@ -147,9 +147,3 @@ def test_arrays_of_another_model_are_refused(fitted):
         Fitted.from_arrays(replace(fitted.settings, likelihood="step"), fitted.classes, fitted.to_arrays())
     with pytest.raises(ValueError, match=r"noise differ"):
         Fitted.from_arrays(replace(fitted.settings, noise="shared"), fitted.classes, fitted.to_arrays())
-
-
-def test_a_single_component_may_be_flat():
-    X = np.random.default_rng(1).normal(size=(20, 2))
-    model = NIMGPClassifier(method="mgp", steps=1, num_inducing=5, inputs={"prior_variance": None}).fit(X, X[:, 0] > 0)
-    assert not np.any(Fitted.from_arrays(model.fitted_.settings, model.classes_, model.weights_).prior.precision)

@@ -85,9 +85,9 @@ def test_what_is_predicted_agrees_with_drawn_latent_functions(which, data, reque
     estimator = request.getfixturevalue(which)
     X = data[0][::9]
     predicted = estimator.predict_distribution(X)
-    latent = estimator._predictor.moments((X - estimator.mean_) / estimator.scale_)
+    mean, var = estimator._predictor.moments((X - estimator.mean_) / estimator.scale_)
     rng = np.random.default_rng(5)
-    f = latent.mean[:, :, None] + np.sqrt(latent.var)[:, :, None] * rng.standard_normal((3, len(X), 40_000))
+    f = mean[:, :, None] + np.sqrt(var)[:, :, None] * rng.standard_normal((3, len(X), 40_000))
     guess = estimator.label_noise_ / 3
     p = guess + (1 - estimator.label_noise_) * (f == f.max(axis=0))  # (C, n, S)
     np.testing.assert_allclose(predicted.probabilities, p.mean(axis=2).T, atol=0.01)

@@ -102,7 +102,7 @@ def test_it_is_restored_from_arrays(fitted, new):
     )
     np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(again.predict_quantiles(X, X_var=X_var), fitted.predict_quantiles(X, X_var=X_var))
-    for name in ("outputs.mean", "outputs.scale", "outputs.shares"):
+    for name in ("outputs.mean", "outputs.scale"):
         with pytest.raises(ValueError, match="arrays of outputs are not"):
             NIMGPRegressor(likelihood=fitted.likelihood).restore(weights | {name: np.full((1, 1), -1.0)})
 
@@ -208,10 +208,8 @@ def test_a_row_alone_is_the_row_among_others(fitted, new):
         np.testing.assert_array_equal(fitted.predict(X[row], X_var=X_var[row]), whole[1][row])
 
 
-def test_odd_data_are_refused(data, new):
-    X, X_var, y = data
-    with pytest.raises(ValueError, match="X_var is negative in row 0, column 0"):
-        NIMGPRegressor().fit(X, y["gaussian"], X_var=-X_var)
+def test_odd_data_are_refused(data):
+    X, _, y = data
     with pytest.raises(ValueError, match=r"the numbers of feature 1 .* more than double precision can square"):
         NIMGPRegressor().fit(X * [1, 1e170], y["gaussian"])
     for likelihood in ("gaussian", "poisson"):

@@ -6,7 +6,7 @@ import pytest
 
 from fermiclass.nimgp.errors import TrainingError
 from fermiclass.nimgp.expected.kernels import Sources, covariance
-from fermiclass.nimgp.expected.regression import ExpectedGPR, build_regression, fit_starts, minimise
+from fermiclass.nimgp.expected.regression import ExpectedGPR, fit_starts, minimise
 from tests.nimgp.expected.conftest import SCALES, D, covariances, draws, make_kernel
 
 N = 12
@@ -21,7 +21,7 @@ def data(rng):
 
 
 def make_model(X, y, kernel="se", **settings):
-    model = build_regression(kernel, X, y, **settings)
+    model = ExpectedGPR(kernel, X, y, **settings)
     for variable in model.trainable_variables:
         variable.assign_add(0.3 * np.cos(np.arange(1.0, 1 + np.size(variable))).reshape(variable.shape))
     return model
@@ -69,32 +69,19 @@ def test_predictions_at_uncertain_inputs_by_sampling(kernel, data, rng, form):
         assert abs(second.mean() - variance[0]) < 4 * second.std() / np.sqrt(len(m)) + 0.01 * variance[0]
 
 
-def test_noise_of_new_inputs_in_the_other_form(data, rng):
-    X, y = data
-    var = covariances(rng, N, "variances")
-    new, new_var = rng.normal(size=(3, D)), covariances(rng, 3, "variances")
-    one, other = (make_model(Sources.of(X, V), y) for V in (var, var[:, None] * np.eye(D)))
-    expected = predict(one, Sources.of(new, new_var))
-    for model in (one, other):
-        for V in (new_var, new_var[:, None] * np.eye(D)):
-            got = predict(model, Sources.of(new, V))
-            np.testing.assert_allclose(got[0], expected[0], rtol=1e-7)
-            np.testing.assert_allclose(got[1], expected[1], rtol=0.01)  # other draws
-
-
 def test_training_finds_the_best_start(data):
     X, y = data
-    model = build_regression("se", Sources.of(X), y)
+    model = ExpectedGPR("se", Sources.of(X), y)
     one = fit_starts(model, starts=1, steps=50, rng=np.random.default_rng(0))
     assert one.failure == ""
     np.testing.assert_allclose(model.loss(), one.loss)
-    again = build_regression("se", Sources.of(X), y)
+    again = ExpectedGPR("se", Sources.of(X), y)
     assert fit_starts(again, starts=3, steps=50, rng=np.random.default_rng(0)).loss <= one.loss + 1e-6
 
 
 @pytest.mark.usefixtures("eagerly")
 def test_no_factor(rng):
-    model = build_regression("se", Sources.of(np.zeros((4, D))), rng.normal(size=4), noise_variance=0.0, jitter=0.0)
+    model = ExpectedGPR("se", Sources.of(np.zeros((4, D))), rng.normal(size=4), noise_variance=0.0, jitter=0.0)
     with pytest.raises(TrainingError, match="all 2 starts failed"):
         fit_starts(model, starts=2, steps=5, rng=rng)
     with pytest.raises(TrainingError, match="raise the jitter"):
@@ -103,17 +90,6 @@ def test_no_factor(rng):
 
 def bowl(position):
     return float(position @ position), 2 * position
-
-
-def test_too_few_steps():
-    def valley(x):
-        return float((1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2), np.array(
-            [-2 * (1 - x[0]) - 400 * x[0] * (x[1] - x[0] ** 2), 200 * (x[1] - x[0] ** 2)]
-        )
-
-    optimum = minimise(valley, np.array([-1.2, 1.0]), steps=3)
-    assert optimum.failure == "no minimum after 3 steps"
-    assert optimum.loss == valley(optimum.position)[0]
 
 
 def test_the_best_before_the_loss_was_no_number():

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tensorflow as tf
-import tensorflow_probability as tfp
 from scipy.stats import norm
 
 from fermiclass.nimgp.inputs.models import (
@@ -16,17 +15,14 @@ from fermiclass.nimgp.inputs.models import (
     ObservedInputs,
     PerSourceInputs,
     SampledInputs,
-    expected_log_prior,
-    kl_to_noise,
     label_encoding,
     split,
 )
 from fermiclass.nimgp.kernels import Linear, Starts
 from fermiclass.nimgp.likelihoods.robustmax import Argmax, RobustMax
-from fermiclass.nimgp.model import build_model
 from fermiclass.nimgp.names import METHODS
 from fermiclass.nimgp.posterior import SparsePosterior
-from fermiclass.nimgp.settings import HyperOptions, Settings
+from fermiclass.nimgp.settings import HyperOptions
 from tests.nimgp.conftest import SEED, C, Coordinates, D, M, N, Recorder, batch_of, mixture, perturbed
 
 
@@ -65,35 +61,6 @@ def log_density(prior, x):
     return np.log(total)
 
 
-def test_kl_divergence_against_tensorflow_probability(rng):
-    normal, m, s = tfp.distributions.MultivariateNormalDiag, rng.normal(size=(N, D)), rng.uniform(0.1, 1.5, (N, D))
-    expected = normal(m, np.sqrt(s)).kl_divergence(normal(np.zeros_like(m), np.ones_like(m)))
-    np.testing.assert_allclose(kl_to_noise(tf.constant(m), tf.constant(s)), expected, rtol=1e-12)
-
-
-def test_expected_log_prior_is_exact(rng):
-    """Of one Gaussian it is the mean over the points m ± √(D v_j) e_j, as log p is a square; of a mixture at x."""
-    one, several = mixture(rng, 1), mixture(rng, 3)
-    mean, var = rng.normal(size=(N, D)), rng.uniform(0.1, 1.5, (N, D))
-    points = [mean + sign * np.sqrt(D * var) * np.eye(D)[j] for j in range(D) for sign in (1, -1)]
-    constant = 0.5 * D * np.log(2 * np.pi)
-    value = expected_log_prior(tf.constant(mean), tf.constant(var), one) + 0.5 * np.linalg.slogdet(one.precision[0])[1]
-    np.testing.assert_allclose(value - constant, np.mean([log_density(one, x) for x in points], axis=0), rtol=1e-9)
-    value = expected_log_prior(tf.constant(mean), tf.zeros_like(mean), several)
-    np.testing.assert_allclose(value - constant, log_density(several, mean), rtol=1e-9)
-
-
-def test_draws_of_x_have_the_moments_of_q(rng):
-    count = 200_000
-    model = perturbed(PerSourceInputs((1, D)), rng)
-    X, X_var = np.array([[0.3, -1.0]]), np.array([[0.2, 0.5]])
-    recorder, batch = Recorder(), batch_of(np.tile(X, (count, 1)), np.tile(X_var, (count, 1)), np.zeros(count))
-    model.source_terms(Coordinates(), recorder, batch._replace(rows=tf.zeros(count, tf.int32)), SEED)
-    x = recorder.asked[0].mean.numpy().T
-    np.testing.assert_allclose(x.mean(axis=0), (X + np.sqrt(X_var) * model.mean.numpy())[0], atol=0.01)
-    np.testing.assert_allclose(x.var(axis=0), (X_var * model.variance.numpy())[0], rtol=0.02)
-
-
 def test_the_papers_parameters_are_the_same_q(data, rng):
     """With μ = x̃ + √V m and v = V s the terms and draws are those of m and s; an input without noise is exact."""
     X, X_var, y = data
@@ -120,20 +87,23 @@ def test_the_papers_parameters_are_the_same_q(data, rng):
     assert all(np.all(np.isfinite(slope)) for slope in tape.gradient(terms, own.trainable_variables))
 
 
-@pytest.mark.parametrize("model", [SampledInputs(), AugmentedInputs(200_000, D, copies=2)], ids=["sampling", "aug"])
-def test_draws_have_the_moments_of_the_noise(model):
-    count = 200_000
-    X, X_var = np.array([0.3, -1.0]), np.array([0.2, 0.5])
-    recorder, batch = Recorder(), batch_of(np.tile(X, (count, 1)), np.tile(X_var, (count, 1)), np.zeros(count))
+@pytest.mark.parametrize("kind", [PerSourceInputs, SampledInputs, AugmentedInputs])
+def test_draws_have_the_moments_of_the_noise(kind, rng):
+    """Those of q(x) with N(m, diag s) in units of the noise, of one source that stands in all rows."""
+    count, X, X_var, m, s = 200_000, np.array([0.3, -1.0]), np.array([0.2, 0.5]), 0.0, 1.0
+    batch = batch_of(np.tile(X, (count, 1)), np.tile(X_var, (count, 1)), np.zeros(count))
+    model, recorder = SampledInputs() if kind is SampledInputs else AugmentedInputs(count, D), Recorder()
+    if kind is PerSourceInputs:
+        model, batch = perturbed(PerSourceInputs((1, D)), rng), batch._replace(rows=tf.zeros(count, tf.int32))
+        m, s = model.mean.numpy()[0], model.variance.numpy()[0]
     model.source_terms(Coordinates(), recorder, batch, SEED)
     x = [latent.mean.numpy().T for latent in recorder.asked]
-    assert len(x) == (1 if isinstance(model, SampledInputs) else 3)
-    if len(x) == 3:
-        np.testing.assert_array_equal(x[0], batch.X)
-        assert abs(np.corrcoef(x[1][:, 0], x[2][:, 0])[0, 1]) < 0.01
-    for drawn in x[-2:] if len(x) == 3 else x:
-        np.testing.assert_allclose(drawn.mean(axis=0), X, atol=0.01)
-        np.testing.assert_allclose(drawn.var(axis=0), X_var, rtol=0.02)
+    if kind is AugmentedInputs:
+        np.testing.assert_array_equal(x.pop(0), batch.X)
+        assert abs(np.corrcoef(x[0][:, 0], x[1][:, 0])[0, 1]) < 0.01
+    for drawn in x:
+        np.testing.assert_allclose(drawn.mean(axis=0), X + np.sqrt(X_var) * m, atol=0.01)
+        np.testing.assert_allclose(drawn.var(axis=0), X_var * s, rtol=0.02)
 
 
 def test_augmented_inputs_are_the_same_every_step_and_sampled_ones_are_not(data):
@@ -287,14 +257,6 @@ def test_what_it_sees(data, rng, sees_noise):
     assert np.any(moments(X + 0.1, X_var, y) != usual)
     assert np.any(moments(X, X_var, (y + 1) % C) != usual)
     assert np.any(moments(X, 2 * X_var, y) != usual) == sees_noise
-
-
-@pytest.mark.parametrize(("noise", "inputs"), [("given", 2 * D + C), ("shared", D + C), ("per-feature", D + C)])
-def test_a_learned_noise_is_no_input(rng, noise, inputs):
-    settings = Settings("nimgp-nn", noise=noise, inputs={"hidden": (7, 7)})
-    model = build_model(settings, rng.normal(size=(M, D)), num_classes=C, num_data=N)
-    assert [tuple(w.shape) for w in model.input_model.weights] == [(inputs, 7), (7, 7), (7, 2 * D)]
-    assert all(tf.reduce_all(tf.math.is_finite(w)) for w in model.input_model.weights)
 
 
 # --- learned noise ---------------------------------------------------------------------------------------------------

@@ -89,13 +89,6 @@ def test_a_far_away_input_belongs_to_some_component(several):
     assert all(np.all(np.isfinite(a)) for a in conditional)
 
 
-def test_widened_covariance(several):
-    wide = several.widened(4.0)
-    np.testing.assert_allclose(np.linalg.inv(wide.precision), 4.0 * np.linalg.inv(several.precision))
-    np.testing.assert_array_equal(wide.weights, several.weights)
-    np.testing.assert_array_equal(wide.mean, several.mean)
-
-
 def test_population_is_found_behind_noise_of_all_sizes(rng):
     """The observed covariance is Σ + V̄, three times Σ and more; what is found is Σ."""
     A = np.array([[1.0, 0.0, 0.0], [0.8, 0.3, 0.0], [-0.5, 0.2, 0.6]])
@@ -143,12 +136,8 @@ def test_two_components_are_found_behind_noise(rng):
 
 def test_components_depend_on_seed_and_number_of_inputs_only(rng):
     X, X_var = two_clusters(rng, 39)
-    assert [len(InputPrior.population(X, X_var, components=k, iterations=2).weights) for k in (1, 2, 3, 9)] == [
-        1,
-        2,
-        3,
-        3,
-    ]
+    found = [len(InputPrior.population(X, X_var, components=k, iterations=2).weights) for k in (1, 2, 3, 9)]
+    assert found == [1, 2, 3, 3]
     assert len(InputPrior.population(X[:19], X_var[:19], components=3, iterations=2).weights) == 1
     first, again = (InputPrior.population(X, X_var, components=2, iterations=5, seed=4) for _ in range(2))
     for name in ("weights", "mean", "precision"):
@@ -161,15 +150,6 @@ def test_components_do_not_collapse_onto_repeated_inputs(rng):
     prior = InputPrior.population(X, np.zeros_like(X), components=2)
     widths = np.linalg.eigvalsh(np.linalg.inv(prior.precision))
     assert widths.min() > 0.01
-
-
-def test_population_never_loses_likelihood(rng):
-    """Each step of expectation maximisation raises ``Σ_i log N(x̃_i | m, Σ + V_i)``."""
-    X_var = rng.uniform(0.1, 2.0, (60, D))
-    X = rng.normal(size=(60, D)) @ rng.normal(size=(D, D)) + np.sqrt(X_var) * rng.normal(size=(60, D))
-
-    trace = [log_likelihood(InputPrior.population(X, X_var, iterations=k), X, X_var) for k in (0, 1, 2, 5, 20, 100)]
-    assert np.all(np.diff(trace) > 0)
 
 
 def test_a_single_input_and_one_that_does_not_vary():

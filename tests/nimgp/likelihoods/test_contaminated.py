@@ -38,20 +38,22 @@ def test_the_bound_is_the_best_over_the_responsibility(name, C):
     np.testing.assert_allclose(bound, ((1 - r) * own - r * np.log(C) - kl).max(axis=0), atol=1e-6)
 
 
-@pytest.mark.parametrize("C", [2, 4])
+@pytest.mark.parametrize(("C", "sets"), [(2, None), (4, None), (3, np.array([[1, 0, 0], [0, 1, 1], [1, 0, 1]]))])
 @pytest.mark.parametrize("name", LIKELIHOODS)
-def test_the_average_is_that_over_z(name, C):
-    right = make_likelihood(name, C)
+def test_the_average_is_that_over_z(name, C, sets):
+    """A random label is a set of s classes with the probability s/C."""
+    right = make_likelihood(name, C, sets=sets)
     mixed = np.exp(of_given_labels(right.log_predictive, right, RATE, latent(C), labels(C), SEED))
     own = np.exp(right.log_predictive(latent(C), labels(C), SEED))
-    np.testing.assert_allclose(mixed, (1 - RATE) * own + RATE / C, rtol=1e-6)
+    share = 1 / C if sets is None else sets.sum(axis=1)[labels(C)] / C
+    np.testing.assert_allclose(mixed, (1 - RATE) * own + RATE * share, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("given", "learned", "value"), [("learned", True, 0.1), (0.2, False, 0.2)])
 def test_by_settings(given, learned, value):
     model = build_model(Settings("mgp", label_noise=given), np.eye(3), num_classes=3, num_data=10)
     assert model.label_noise.numpy() == pytest.approx(value)
-    assert model.label_noise.trainable == learned
+    assert bool(model.label_noise.trainable_variables) == learned
     density = np.log(9) + 8 * np.log1p(-value) if learned else 0.0
     assert float(model.label_noise.log_prior_density()) == pytest.approx(density)
     assert build_model(Settings("mgp", label_noise=0), np.eye(3), num_classes=3, num_data=10).label_noise is None

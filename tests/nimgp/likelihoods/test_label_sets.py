@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.inputs.models import Batch
-from fermiclass.nimgp.likelihoods.named import NOISE_VARIANCE, make_likelihood, of_given_labels
+from fermiclass.nimgp.likelihoods.named import NOISE_VARIANCE, make_likelihood
 from fermiclass.nimgp.model import build_model
 from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.nimgp.posterior import LatentMoments
@@ -57,29 +57,6 @@ def test_against_sampling(kind, latent, draws):
         np.testing.assert_allclose(found, np.log(p).mean(axis=0), atol=0.015)
     predictive = likelihood.log_predictive(latent, tf.constant(Y), SEED).numpy()
     np.testing.assert_allclose(predictive, np.log(p.mean(axis=0)), atol=0.015)
-
-
-@pytest.mark.parametrize("kind", LIKELIHOODS)
-def test_a_set_of_one_class_is_that_class(kind, latent):
-    y = tf.constant(np.array([0, 3, 1, 2, 0]))
-    with_sets = make_likelihood(kind, C, epsilon=0.1, sets=SETS)
-    without = make_likelihood(kind, C, epsilon=0.1)
-    tolerance = 1e-5 if kind in NOISE_VARIANCE else 1e-9  # what quadrature leaves of a sum of one
-    for name in ("variational_expectations", "log_predictive"):
-        np.testing.assert_allclose(
-            getattr(with_sets, name)(latent, y, SEED), getattr(without, name)(latent, y, SEED), atol=tolerance
-        )
-
-
-@pytest.mark.parametrize("kind", LIKELIHOODS)
-def test_a_wrong_label_may_be_any_set(kind, latent):
-    inner = make_likelihood(kind, C, epsilon=0.1, sets=SETS)
-    log_p = inner.variational_expectations(latent, tf.constant(Y), SEED).numpy()
-    expected = np.log(0.8 * np.exp(log_p) + 0.2 * SETS[Y].sum(axis=1) / C)
-    found = of_given_labels(
-        inner.variational_expectations, inner, tf.constant(0.2, tf.float64), latent, tf.constant(Y), SEED
-    )
-    np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
 @pytest.mark.parametrize("method", METHODS)

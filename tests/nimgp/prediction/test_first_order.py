@@ -8,19 +8,11 @@ from scipy.special import softmax
 
 from fermiclass.nimgp.likelihoods.draws import POINTS_OF_F, gaussian_points, moments_by
 from fermiclass.nimgp.model import build_model, weights_of
-from fermiclass.nimgp.names import FIRST_ORDER, KERNELS, LIKELIHOODS, METHODS
-from fermiclass.nimgp.prediction.first_order import FirstOrderPredictor, in_numpy
+from fermiclass.nimgp.prediction.first_order import FirstOrderPredictor
 from fermiclass.nimgp.prediction.prediction import Prediction
 from fermiclass.nimgp.prediction.predictor import ClassPredictor
 from fermiclass.nimgp.settings import Settings
 from tests.nimgp.conftest import D, M, perturbed
-
-
-def test_settings_that_numpy_predicts():
-    assert in_numpy(Settings())
-    assert {m for m in METHODS if in_numpy(Settings(m))} == {*FIRST_ORDER, "mgp", "mgp-sampling"}
-    assert {k for k in KERNELS if in_numpy(Settings(kernel=k))} == {"se", "linear"}
-    assert {name for name in LIKELIHOODS if in_numpy(Settings(likelihood=name))} == {"softmax", "softmax-bound"}
 
 
 @pytest.mark.parametrize(

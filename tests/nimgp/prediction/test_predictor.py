@@ -117,14 +117,6 @@ def test_first_order_against_brute_force(make_steep, targets, rng, likelihood):
     assert np.abs(exact.probabilities - prediction.probabilities).max() > 0.01
 
 
-def test_first_order_knows_no_prior_of_the_inputs(make_steep, targets, rng):
-    model = make_steep("nimgp-fo")
-    with_prior, without = (
-        ClassPredictor(model, input_prior=p, first_order=True).predict(*targets) for p in (mixture(rng, 1), None)
-    )
-    np.testing.assert_array_equal(with_prior.probabilities, without.probabilities)
-
-
 @pytest.mark.parametrize("likelihood", ["softmax", "logit"])
 def test_other_shares_of_the_classes(make_model, targets, rng, likelihood):
     """Probabilities are the plain ones times the ratio, made to sum to 1; the parts of the entropy stay parts of it."""
@@ -145,15 +137,6 @@ def test_vanishing_noise_is_no_noise(make_model, targets):
     for m, tolerance in ((model, 5e-3), (exact, 1e-6)):
         tiny, none = predict(m, X, 1e-14 * X_var), predict(m, X, 0 * X_var)
         np.testing.assert_allclose(tiny.probabilities, none.probabilities, atol=tolerance)
-
-
-def test_no_noise_needs_no_prior(make_model, targets, rng):
-    """With V = 0 the noiseless input is what was observed, whatever p(x) says."""
-    model, (X, X_var) = make_model(), targets
-    expected = predict(model, X, 0 * X_var)
-    found = ClassPredictor(model, input_prior=mixture(rng, 3)).predict(X, 0 * X_var)
-    np.testing.assert_allclose(found.probabilities, expected.probabilities, atol=1e-12)
-    np.testing.assert_allclose(found.noise_entropy, 0.0, atol=1e-12)
 
 
 def test_temperature_divides_the_latent_functions(make_model, targets, rng):
