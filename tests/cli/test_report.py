@@ -74,7 +74,6 @@ def test_report_does_without_tensorflow(folder):
         (("labels.fits.gz", "-o", "no/page.html"), r"there is no folder '.*no'"),
         (("labels.fits.gz", "--catalog", DR3), r"4FGL-DR3\.fits\.gz has SHA-256 \w+, but .* was made with"),
         (("labels.fits.gz", "--metrics", "damaged.json"), r"'damaged\.json' is not an evaluation"),
-        ((), "Missing argument 'LABELS'"),
     ],
 )
 def test_report_refuses(folder, arguments, message):

@@ -118,10 +118,7 @@ def test_rows_are_labelled_without_tensorflow(features, model, tmp_path):
 
 @pytest.mark.slow
 def test_models_of_the_other_kind(features, model, tmp_path):
-    done = run("classify", DR4, "--model", model, "-o", tmp_path / "labels.fits")
-    assert done.returncode == 2
-    assert "was trained on rows: use 'fermiclass classify-rows'" in done.stderr
+    refuses(tmp_path, "trained on rows: use 'fermiclass classify-rows'", "classify", DR4, "--model", model)
     run_well("train", DR4, "-o", tmp_path / "catalogue", "--steps", "20", "--set", "num_inducing=10")
-    done = run("classify-rows", features, "--model", tmp_path / "catalogue", "-o", tmp_path / "labels.parquet")
-    assert done.returncode == 2
-    assert "was trained on a catalogue: use 'fermiclass classify'" in done.stderr
+    command = ("classify-rows", features, "--model", "catalogue", "-o", "labels.parquet")
+    refuses(tmp_path, "trained on a catalogue: use 'fermiclass classify'", *command)
