@@ -56,15 +56,6 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
-def speed(session: nox.Session) -> None:
-    """Time start, reading, training steps, fit and labels with asv; keep the results in docs/_build/asv."""
-    session.install("asv>=0.6.4", ".")
-    config = ("--config", "docs/development/asv/asv.conf.json")
-    session.run("asv", "machine", "--yes", *config)
-    session.run("asv", "run", "--environment", f"existing:{session.bin}/python", *config, *session.posargs)
-
-
-@nox.session(default=False)
 def wheel(session: nox.Session) -> None:
     """Build dist/, and label 4FGL-DR4 with the wheel alone in an empty environment."""
     session.install("build>=1.2")

@@ -74,8 +74,9 @@ def in_atnf(path, sources):
                 what = f"PSR {one['PSRJ']}, {kind}" if known else f"PSR {one['PSRJ']}, without a known period"
                 yield f"4FGL {name}", what, ATNF, PULSAR if known else CANDIDATE
     fast = np.flatnonzero(period < MILLISECOND)
-    found = match(sources, OtherList(path.name, np.full(len(fast), ""), at[fast].ra.deg, at[fast].dec.deg), says=fast)
-    for i, j in zip(found.mine, fast[found.theirs], strict=True):
+    theirs = OtherList(path.name, np.full(len(fast), ""), at[fast].ra.deg, at[fast].dec.deg)
+    mine, rows, _ = match(sources, theirs, says=fast)
+    for i, j in zip(mine, fast[rows], strict=True):
         name, preliminary = pulsars[j]["PSRJ"].removesuffix("_P"), pulsars[j]["PSRJ"].endswith("_P")
         what = f"PSR {name}{' (preliminary name)' * preliminary}, millisecond pulsar at the position"
         yield sources.names[i], what, ATNF, AT_PLACE
@@ -87,8 +88,9 @@ def in_3hsp(path, sources):
         header, *rows = ([cell.strip(' "') for cell in row] for row in csv.reader(file))
     named = [one for one in (dict(zip(header, row, strict=True)) for row in rows) if one["γ-ray counterpart"]]
     at = SkyCoord([one["R.A."] for one in named], [one["Dec"] for one in named], unit=("hourangle", "deg"))
-    found = match(sources, OtherList(path.name, np.full(len(at), ""), at.ra.deg, at.dec.deg), says=np.arange(len(at)))
-    for i, j in zip(found.mine, found.theirs, strict=True):
+    theirs = OtherList(path.name, np.full(len(at), ""), at.ra.deg, at.dec.deg)
+    mine, rows, _ = match(sources, theirs, says=np.arange(len(at)))
+    for i, j in zip(mine, rows, strict=True):
         blazar = named[j]["3HSP Source name"].replace("3HSPJ", "3HSP J")
         yield sources.names[i], f"claimed counterpart {blazar}, blazar", BLAZARS, COUNTERPART
 

@@ -30,19 +30,11 @@ PAIRS = ("DR1 to DR4", "DR2 to DR4", "DR3 to DR4", LATEST)
 #: Edges of the probability of a label.
 EDGES = (0.0, 0.6, 0.8, 0.9, 1.0)
 #: Rows of the table of losses.
-SHORT = (
-    "AGN, pulsar or other, as the codes say",
-    "AGN or pulsar",
-    "the same, 10° and more",
-)
+SHORT = ("AGN, pulsar or other, as the codes say", "AGN or pulsar", "the same, 10° and more")
 #: What the endings of the names of baselines mean.
 ENDINGS = {"": "codes at face value", "clear": "clear codes", "spiders": "binaries as pulsars"}
-NAMES = {
-    "mlps": "five neural networks",
-    "xgboost": "XGBoost",
-    "forest": "random forest",
-    "logistic": "logistic regression",
-}
+NAMES = {"mlps": "five neural networks", "xgboost": "XGBoost", "forest": "random forest"}
+NAMES |= {"logistic": "logistic regression"}
 
 #: Facts whose numbers a page has, by page.
 FACTS = {

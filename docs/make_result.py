@@ -63,30 +63,17 @@ def write_labels() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All that the text and the figures say.
+    """All that the text and the figures say."""
 
-    Attributes
-    ----------
-    labels
-        The label table, all 4186 rows; `without_errors` is that of the method that ignores the error bars.
-    sources
-        Rows of the label table that are unassociated.
-    ways
-        Unassociated sources by the way to label them: `default`, `trained`, `mgp`, `three` (a closed world of three
-        classes), `light` and `heavy` (the ends of the range of the weight of guessed labels), `low` and `high` (those
-        of S₀), and `dr3`, those of 4FGL-DR3.
-    censuses
-        Censuses of 4FGL-DR4 (`default`), with the latitudes as groups, and of 4FGL-DR3 (`dr3`).
-    near_agn
-        Signif_Avg of the AGN with a type that are closer to the plane than `EDGE`.
-    """
-
-    labels: Table
-    without_errors: Table
-    sources: Table
+    labels: Table  #: All rows.
+    without_errors: Table  #: The same of the method that ignores the error bars.
+    sources: Table  #: Rows of the unassociated sources.
+    #: Unassociated sources by the way to label them: `default`, `trained`, `mgp`, `three` (a closed world of three
+    #: classes), `light` and `heavy` (the ends of the range of the weight of guessed labels), `low` and `high` (those of
+    #: S₀), and `dr3`, those of 4FGL-DR3.
     ways: dict[str, Table]
-    censuses: dict[str, Census]
-    near_agn: FloatArray
+    censuses: dict[str, Census]  #: Of 4FGL-DR4 (`default`), with the latitudes as groups, and of 4FGL-DR3 (`dr3`).
+    near_agn: FloatArray  #: Signif_Avg of the AGN with a type that are closer to the plane than `EDGE`.
 
 
 def probabilities(table: Table) -> FloatArray:

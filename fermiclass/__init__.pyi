@@ -15,9 +15,9 @@ from .analysis.explain import explain_all as explain_all
 from .analysis.followup import followup as followup
 from .analysis.outliers import find_outliers as find_outliers
 from .brought.candidates import Candidates as Candidates
-from .brought.fetching import fetch_candidates as fetch_candidates
 from .brought.joining import join as join
 from .brought.joining import relabel as relabel
+from .brought.object_columns import fetch_candidates as fetch_candidates
 from .brought.sources import learn_also as learn_also
 from .brought.sources import read_sources as read_sources
 from .catalog import Catalog as Catalog

@@ -84,3 +84,10 @@ def _warnings_as_outside_of_tests():
 def _text(stream):
     stream.flush()
     return stream.buffer.getvalue().decode()
+
+
+def printed_by(function, *arguments, width=80):
+    """What a function prints in a terminal of this width."""
+    with contextlib.redirect_stdout(io.StringIO()) as stream, mock.patch.dict(os.environ, COLUMNS=str(width)):
+        function(*arguments)
+    return stream.getvalue()

@@ -9,11 +9,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from fermiclass.cli.options import FILE, common_options, names, seed_option
+from fermiclass.cli.options import FILE, names, seed_option
 from fermiclass.io.files import check_figure_place, check_place, os_errors_as_output_errors, write_figure, write_json
 from fermiclass.io.plain import versions
 from fermiclass.nimgp.names import KERNELS, LIKELIHOODS
-from fermiclass.show.terminal import progress_bar
+from fermiclass.show.terminal import progress_bar, say
 from fermiclass_benchmarks import BENCHMARKS, PAPERS, make_benchmark
 
 _CONTINUES = "the same command continues from here"
@@ -90,8 +90,7 @@ def _kernel(text: str) -> str:
 @click.option("--plot", type=FILE, help="Figure of the results: .png, .pdf or .svg.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Number of processes.")
 @click.option("--json", "json_file", type=FILE, metavar="FILE", help="Write the results to FILE.")
-@common_options
-def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) -> None:
+def benchmark(name: str, json_file: Path | None, **options: Any) -> None:
     """Measure methods on known data, and compare the results with published ones.
 
     Most benchmarks classify; sincsig and cartpole are regressions with uncertain inputs. Each has some of the options
@@ -113,7 +112,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
 
     workers, plot, splits = (options[option] for option in ("workers", "plot", "splits"))
     if name == ALL:
-        _fill_tables(quiet, options)
+        _fill_tables(options)
         return
     chosen = make_benchmark(name, **{option: options[option] for option in ("data", "openml", "per_round")})
     given = _given(name, {*chosen.options, *_COMMON})
@@ -133,7 +132,7 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
     estimators = {(cell, method): chosen.estimator(cell, method, of_methods) for cell in cells for method in methods}
     chosen.check_data(cells)
     try:
-        with progress_bar("splits", quiet=quiet) as progress:
+        with progress_bar("splits") as progress:
             found = run(
                 chosen,
                 estimators,
@@ -149,11 +148,10 @@ def benchmark(name: str, json_file: Path | None, quiet: bool, **options: Any) ->
     results = summarise(chosen, found, splits or chosen.num_splits)
     if json_file is not None:
         write_json(json_file, results | head)
-    if not quiet:
-        print_results(chosen, results)
+    print_results(chosen, results)
 
 
-def _fill_tables(quiet: bool, options: dict[str, Any]) -> None:
+def _fill_tables(options: dict[str, Any]) -> None:
     from fermiclass_benchmarks.papers import run_tables
     from fermiclass_benchmarks.tables import print_results
 
@@ -166,7 +164,7 @@ def _fill_tables(quiet: bool, options: dict[str, Any]) -> None:
     head = _head(ALL, given, options)
     how = {option: options[option] for option in ("papers", "data", "openml", "seed", "quick", "workers")}
     try:
-        with progress_bar("splits", quiet=quiet) as progress:
+        with progress_bar("splits") as progress:
             for title, benchmark, results in run_tables(
                 folder,
                 head,
@@ -174,9 +172,8 @@ def _fill_tables(quiet: bool, options: dict[str, Any]) -> None:
                 leave_out=lambda error: click.echo(f"fermiclass: left out: {error}", err=True),
                 **how,
             ):
-                if not quiet:
-                    click.echo(f"\n{title}\n")
-                    print_results(benchmark, results)
+                say(f"\n{title}\n", wrap=False)
+                print_results(benchmark, results)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(_CONTINUES) from None
 

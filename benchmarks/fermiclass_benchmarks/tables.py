@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fermiclass.show.terminal import console_for_tables
 from fermiclass_benchmarks.benchmark import Benchmark
 
 _COUNTS = ("split", "wrong", "found")
@@ -92,7 +92,7 @@ def _others(records: pd.DataFrame) -> dict[str, Any]:
 
 def print_results(benchmark: Benchmark, results: Mapping[str, Any]) -> None:
     """Print a row for each cell and method: every score with its standard error, and that of the paper."""
-    console = Console(highlight=False)
+    console = console_for_tables()
     found = {"": results} if "methods" in results else results["datasets"]
     cells = {cell: {name: _flat(each) for name, each in of_cell["methods"].items()} for cell, of_cell in found.items()}
     every = [figures for methods in cells.values() for figures in methods.values()]

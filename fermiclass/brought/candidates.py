@@ -3,55 +3,42 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from astropy.table import Table
 from numpy.typing import NDArray
 
-from fermiclass.brought.object_columns import CHI2_95, LAT_NAME, ellipse, object_columns
+from fermiclass.brought.object_columns import CHI2_95, ellipse, object_columns
 from fermiclass.brought.other_list import place_of
 from fermiclass.brought.published import stranger
 from fermiclass.catalog.classes import CLASS_TREE, UNCERTAIN_CLASSES
 from fermiclass.catalog.origin import digest
-from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.catalog.releases import warn
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
 from fermiclass.io.tables import read_table
 from fermiclass.io.target_lists import ELLIPSE, PLACE, angles
 
-if TYPE_CHECKING:
-    from scipy.spatial import KDTree
-
-#: What a table covers: all of a part of the sky, only the error ellipses of sources, or claimed counterparts, which
-#: somebody found in the ellipses.
+#: What a table covers: all of a part of the sky, only error ellipses, or claimed counterparts in the ellipses.
 COVERS = ("all", "ellipses", "claims")
-
 KINDS = tuple(CLASS_TREE)  #: The kinds of sources that may have counterparts in a table.
-
 STATUSES = ("unassociated", *UNCERTAIN_CLASSES)  #: Sources for which counterparts can be sought.
 
 _CHI2_REACH = -2.0 * np.log(0.001)  # of two coordinates, that 99.9 % of the true positions have at most
-
-_NEIGHBOURS = 50  #: Objects from which the density around a source is counted, at least.
-
-#: The mean offset of the neighbours, in units of the distance of the farthest: 0 where they are on all sides, and
-#: 4/(3π) at a straight edge of what the table covers.
-_EDGE = 4.0 / (3.0 * np.pi)
-
+_NEIGHBOURS = 50  # objects from which the density around a source is counted, at least
+_EDGE = 4.0 / (3.0 * np.pi)  # mean offset of neighbours at a straight edge of the table, where the farthest has 1
 #: Objects of one table, and those of two with exact positions, are one if they are closer than this, in degrees.
 _SAME, _SAME_IN_TWO = 0.1 / 3600.0, 5.0 / 3600.0
 _FEW_INSIDE = 3.0  # objects in an ellipse; with fewer many ellipses have none
 _INSIDE = 0.98  # share of objects within the 95 % ellipses, from which on a table has no others
 _EDGE_95 = -np.log(0.05)  # −ln(1 − probability) of a real counterpart is exponential up to this
-#: u below which one of 3000 real counterparts is; objects there, more than which and than a part of all near are no
-#: counterparts.
+#: u below which one of 3000 real counterparts is; more objects there, and than a part of all near, are none.
 _AT_THE_CENTRE, _FEW_CENTRED, _PART_CENTRED = 1e-4, 4, 1e-3
 _MEAN_REAL = 0.5 - (1.0 / _EDGE_95 - 0.05 / 0.95)  # ½ less the mean u of real counterparts
 _TO_TELL_CHANCE = 300  # objects in ellipses
@@ -105,15 +92,9 @@ class Candidates:
         return f"<Candidates {self.source}: {len(self)} objects, covers {self.covers}, for {', '.join(self.kinds)}>"
 
     @classmethod
-    def read(
-        cls,
-        path: str | os.PathLike[str],
-        covers: str | None = None,
-        kinds: Sequence[str] = ("agn",),
-        statuses: Sequence[str] = STATUSES[:1],
-    ) -> Candidates:
-        """Read a table in any format; see :meth:`of`."""
-        return cls.of(read_table(path), Path(path).name, covers, kinds, statuses)
+    def read(cls, path: str | os.PathLike[str], covers: str | None = None, **said: Any) -> Candidates:
+        """Read a table in any format; see :meth:`of`, which has the other parameters, too."""
+        return cls.of(read_table(path), Path(path).name, covers, **said)
 
     @classmethod
     def of(
@@ -124,81 +105,57 @@ class Candidates:
         kinds: Sequence[str] = ("agn",),
         statuses: Sequence[str] = STATUSES[:1],
     ) -> Candidates:
-        """Take the objects of a table that have a position.
+        """Take the objects of a table that have a position, of J2000; `source` is its name for messages.
 
-        Parameters
-        ----------
-        table
-            Names and positions in columns with usual names, J2000. If it has them: the error of the position
-            (:mod:`fermiclass.brought.object_columns` has the names; ``pos_err`` is 1 σ along each axis, with a unit, or
-            ``pos_err_arcsec``); a text ``category``; or a ``flux``, maybe with its error, of which
-            :func:`fermiclass.labelling.counterparts.weigh` makes categories. A row with the name of a LAT source and no
-            position says that its ellipse was searched in vain.
-        source
-            Name of the table, for messages.
-        covers
-            One of :data:`COVERS`. By default ``'ellipses'`` for a table whose rows all name a LAT source, ``'claims'``
-            if some do, and ``'all'`` otherwise.
-        kinds
-            Kinds of sources that may have them as counterparts: some of :data:`KINDS`. By default AGN alone.
-        statuses
-            The sources for which counterparts are sought: some of :data:`STATUSES`.
+        If the table has them: the error of the position (``pos_err`` is 1 σ along each axis, with a unit, or
+        ``pos_err_arcsec``; :mod:`fermiclass.brought.object_columns` has more names); a text ``category``; or a
+        ``flux``, maybe with its error, of which :func:`fermiclass.labelling.counterparts.weigh` makes categories. A row
+        with the name of a LAT source and no position says that its ellipse was searched in vain. `covers` is by default
+        ``'ellipses'`` for a table whose rows all name a LAT source, ``'claims'`` if some do, and ``'all'`` otherwise.
 
-        Raises
-        ------
-        CatalogError
-            When there are no positions, they are not of J2000, or an error of a position has no unit.
+        Raises CatalogError when there are no positions, they are not of J2000, or an error of a position has no unit.
         """
-        if covers not in (None, *COVERS):
-            raise CatalogError(f"covers='{covers}' is unknown: choose one of {', '.join(COVERS)}")
-        if not kinds or not set(kinds) <= set(KINDS):
-            raise CatalogError(f"'{','.join(kinds)}' are no kinds of sources: choose among {', '.join(KINDS)}")
-        if not statuses or not set(statuses) <= set(STATUSES):
-            raise CatalogError(f"counterparts are sought for {', '.join(STATUSES)}, and not for '{','.join(statuses)}'")
+        choices = {"covers": ([covers], (None, *COVERS)), "kinds": (kinds, KINDS), "statuses": (statuses, STATUSES)}
+        for what, (said, known) in choices.items():
+            if not said or not {*said} <= {*known}:
+                choice = ", ".join(filter(None, known))
+                raise CatalogError(f"{what} of '{source}': '{','.join(map(str, said))}' is unknown: choose {choice}")
         plain, done = stranger(table, f"'{source}'")
         equinox = str(table.meta.get("EQUINOX", table.meta.get("equinox", "2000"))).strip("J ")
         if not equinox.startswith("2000"):
             raise CatalogError(f"'{source}' has positions of equinox {equinox}. Give those of J2000.")
         own = object_columns(plain, source)
-        placed = np.flatnonzero(np.isfinite(own.ra) & np.isfinite(own.dec))
+        ra, dec, covariance = own["ra"], own["dec"], own["covariance"]
+        placed = np.flatnonzero(np.isfinite(ra + dec))
         if not len(placed):
             raise CatalogError(f"'{source}' has no positions: name its columns ra and dec, in degrees or sexagesimal.")
         with np.errstate(over="ignore"):
-            lost = own.covariance[placed, :2].max(axis=1) > _LARGEST**2
+            lost = covariance[placed, :2].max(axis=1) > _LARGEST**2
         if lost.any():
-            warnings.warn(
-                f"'{source}': the positions of {lost.sum()} objects have errors above {_LARGEST:g} degrees: these "
-                "objects are not used",
-                CatalogWarning,
-                stacklevel=2,
-            )
+            what = f"the positions of {lost.sum()} objects have errors above {_LARGEST:g} degrees"
+            warn(f"'{source}': {what}: these objects are not used")
             placed = placed[~lost]
-        cells = np.round(own.ra[placed] / _SAME) + 1j * np.round(own.dec[placed] / _SAME)
+        cells = np.round(ra[placed] / _SAME) + 1j * np.round(dec[placed] / _SAME)
         rows = placed[np.sort(np.unique(cells, return_index=True)[1])]
-        notes = [f"'{source}': {len(rows)} objects", *own.notes, *done]
+        notes = [f"'{source}': {len(rows)} objects", *own["notes"], *done]
         if repeated := len(placed) - len(rows):
             notes.append(f"{repeated} rows have the position of an earlier row, and are not used")
-        if covers is None:
-            words = [np.asarray(plain[name]) for name in plain.colnames if plain[name].dtype.kind == "U"]
-            named = max((float(np.mean(np.char.find(each, LAT_NAME) >= 0)) for each in words), default=0.0)
-            covers = "ellipses" if named > 0.99 else "claims" if named > 0.01 else "all"
-        if covers == "all" and len(rows) < _NEIGHBOURS:
+        own |= {"kinds": (*kinds,), "statuses": (*statuses,), "notes": (*notes,)} | (
+            {"covers": covers} if covers else {}
+        )
+        if own["covers"] == "all" and len(rows) < _NEIGHBOURS:
             raise CatalogError(
                 f"'{source}' has {len(rows)} objects: too few to tell how many are there by chance. Give the whole "
                 "table, or say what it covers: ellipses or claims (--counterparts FILE:claims)."
             )
-        said = (covers, tuple(kinds), tuple(notes), tuple(statuses))
-        return cls(source, digest(plain), *own[:6], *said, *own[6:9])._of(rows)
+        return cls(source, digest(plain), **own)._of(rows)
 
     def _of(self, rows: NDArray[Any]) -> Candidates:
         by_row = ("names", "ra", "dec", "covariance", "membership", "flux", "flux_error")
         return replace(self, **{name: x[rows] for name in by_row if (x := getattr(self, name)) is not None})
 
     def parted(self, cuts: Sequence[float]) -> Candidates:
-        """Return them in categories by flux, between the cuts; one with an error of its flux belongs to several.
-
-        A flux that is not known is of each category as often as the others are.
-        """
+        """Return them in categories by flux, between the cuts: several if it has an error, all if it is not known."""
         if self.flux is None or not len(cuts):
             return self
         from scipy.special import ndtr
@@ -209,13 +166,12 @@ class Candidates:
         edges = np.hstack([np.ones((len(self), 1)), above, np.zeros((len(self), 1))])
         membership = edges[:, :-1] - edges[:, 1:]
         membership[~known] = membership[known].mean(axis=0)
-        shown = [f"{cut:.3g}" for cut in cuts]
-        between = [f"flux {one}–{other}" for one, other in pairwise(shown)]
-        names = (f"flux <{shown[0]}", *between, f"flux >{shown[-1]}")
+        between = [f"flux {one:.3g}–{other:.3g}" for one, other in pairwise(cuts)]
+        names = (f"flux <{cuts[0]:.3g}", *between, f"flux >{cuts[-1]:.3g}")
         return replace(self, categories=names, membership=membership)
 
     @cached_property
-    def _tree(self) -> KDTree:
+    def _tree(self) -> Any:
         from scipy.spatial import KDTree  # no other command needs it
 
         return KDTree(unit_vectors(self.ra, self.dec))
@@ -231,21 +187,20 @@ class Candidates:
         the 95 % ellipses, it is 1/0.95 of that, and a completeness is that of counterparts inside. More objects at the
         very centres of ellipses than chance has there are LAT sources, and in no pair.
         """
-        ra, dec = (angles(sources, name, most) for name, most in zip(PLACE, (360.0, 90.0), strict=True))
-        major, minor, angle = (angles(sources, name) for name in ELLIPSE)
-        known = np.isfinite(ra) & np.isfinite(dec) & (major > 0) & (minor > 0)
-        ra, dec, major, minor, angle = (np.where(known, x, 0.0) for x in (ra, dec, major, minor, np.nan_to_num(angle)))
-        here, tree = unit_vectors(ra, dec), self._tree
+        place, axes = [angles(sources, name) for name in PLACE], [angles(sources, name) for name in ELLIPSE]
+        known = np.isfinite(place).all(axis=0) & (np.abs(place[1]) <= 90.0) & (axes[0] > 0) & (axes[1] > 0)
+        ra, dec, major, minor, angle = (np.where(known, np.nan_to_num(x), 0.0) for x in (*place, *axes))
+        here, errors = unit_vectors(ra, dec), ellipse(major, minor, angle)
         i, j = self._within_reach(here, np.where(known, major, np.nan))
-        chi2, root = _chi_squared(here[i], tree.data[j], (ellipse(major, minor, angle)[i] + self.covariance[j]))
+        chi2, root = _chi_squared(here[i], self._tree.data[j], errors[i] + self.covariance[j])
         centred = np.unique(j[known[i] & (chi2 < _AT_THE_CENTRE * CHI2_95)])
         if len(centred) <= max(_FEW_CENTRED, _PART_CENTRED * len(j)):  # as many are there by chance
             centred = centred[:0]
         near = known[i] & (chi2 <= _CHI2_REACH) & ~np.isin(j, centred)
-        i, j, chi2, root = i[near], j[near], chi2[near], root[near]
+        i, j, chi2, root = (x[near] for x in (i, j, chi2, root))
         within = chi2 <= CHI2_95
         inside = np.bincount(i[within], minlength=len(sources))
-        areas, parts = self._areas(major, minor, angle)
+        areas, parts = self._areas(errors)
         area = areas @ parts
         if self.covers == "ellipses":
             covered = known & self._were_searched(sources, inside)
@@ -263,8 +218,7 @@ class Candidates:
         f = np.exp(-chi2 / 2.0) / (2.0 * np.pi * root)
         if self.covers == "ellipses" and np.mean(within) > _INSIDE:  # nothing is known outside
             f /= 0.95
-        kept = covered[i]
-        i, j, chi2, f = i[kept], j[kept], chi2[kept], f[kept]
+        i, j, chi2, f = (x[covered[i]] for x in (i, j, chi2, f))
         excess = (f / density[i])[:, None] * self.membership[j] / np.where(share > 0, share, 1.0)
         chance = np.where(covered, density * area, 0.0)
         unseen = np.exp(-chance) * (covered & (self.covers == "ellipses") & (not self.searched))
@@ -278,8 +232,7 @@ class Candidates:
         if self.searched and "Source_Name" in sources.colnames:
             return np.isin([place_of(str(name)) for name in sources["Source_Name"]], [*self.searched])
         found = inside > 0
-        if found.any() and inside[found].mean() < _FEW_INSIDE:
-            mean = inside[found].mean()
+        if found.any() and (mean := inside[found].mean()) < _FEW_INSIDE:
             raise CatalogError(
                 f"'{self.source}' has {mean:.1f} objects in an error ellipse on average, so that others have none. Say "
                 "which LAT sources were searched, with a row for each without an object: Source_Name, and no position. "
@@ -298,54 +251,42 @@ class Candidates:
         ee, nn, en = self.covariance.T
         return np.asarray((ee + nn) / 2.0 + np.hypot((ee - nn) / 2.0, en))
 
-    def _within_reach(self, here: FloatArray, major: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _within_reach(self, here: FloatArray, major: FloatArray) -> NDArray[np.intp]:
         """Return rows of sources and candidates that may be near each other; objects of like errors are one search."""
         from scipy.spatial import KDTree
 
-        sources, objects = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
+        found = []
         for each in range(self._sizes.max() + 1):
             rows = np.flatnonzero(self._sizes == each)
             tree = self._tree if len(rows) == len(self) else KDTree(self._tree.data[rows])
             sigma = np.sqrt(major**2 / CHI2_95 + self._variances[rows].max())
             reach = np.nan_to_num(np.minimum(np.sqrt(_CHI2_REACH) * sigma, 90.0))
-            found = tree.query_ball_point(here, chord(reach))
-            sources.append(np.repeat(np.arange(len(here)), [len(near) for near in found]))
-            objects.append(rows[np.array([row for near in found for row in near], np.intp)])
-        i, j = np.concatenate(sources), np.concatenate(objects)
-        order = np.argsort(i, kind="stable")
-        return i[order], j[order]
+            near = tree.query_ball_point(here, chord(reach))
+            j = rows[np.concatenate([[], *near]).astype(np.intp)]
+            found.append(np.stack([np.repeat(np.arange(len(here)), [*map(len, near)]), j]))
+        pairs = np.hstack(found)
+        return pairs[:, np.argsort(pairs[0], kind="stable")]
 
     @cached_property
     def _sizes(self) -> NDArray[np.intp]:
         """(M,) the class of size of each error: the power of 2 of its variance."""
         return np.unique(np.frexp(self._variances)[1], return_inverse=True)[1]
 
-    def _areas(self, major: FloatArray, minor: FloatArray, angle: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _areas(self, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return areas of ellipses of both positions, ``(N, G)`` deg², by class of error, and the parts ``(G,)``."""
         count = np.bincount(self._sizes)
         usual = np.stack([np.bincount(self._sizes, each) for each in self.covariance.T], axis=1) / count[:, None]
-        ee, nn, en = (ellipse(major, minor, angle)[:, None, :] + usual).transpose(2, 0, 1)
-        areas = np.pi * CHI2_95 * np.sqrt(np.maximum(ee * nn - en**2, 0.0))
-        if not self._variances.any():
-            areas = (np.pi * major * minor)[:, None]
-        return areas, count / len(self)
+        ee, nn, en = (errors[:, None, :] + usual).transpose(2, 0, 1)
+        return np.pi * CHI2_95 * np.sqrt(np.maximum(ee * nn - en**2, 0.0)), count / len(self)
 
-    def _density(
-        self,
-        here: FloatArray,
-        size: FloatArray,
-        areas: FloatArray,
-        parts: FloatArray,
-        i: NDArray[np.intp],
-        j: NDArray[np.intp],
-    ) -> tuple[NDArray[np.bool_], FloatArray]:
+    def _density(self, here: FloatArray, size: FloatArray, areas: Any, parts: Any, i: Any, j: Any) -> tuple[Any, Any]:
         """Return whether there are candidates on all sides of each source, and their density outside the ellipses.
 
-        `size` are semi-major axes of ellipses of both positions in degrees, ``(N,)``, `areas` the areas of such
-        ellipses by class of error, ``(N, G)``, with the parts of all candidates, ``(G,)``, and i, j the pairs inside.
+        `size` are semi-major axes of ellipses of both positions, ``(N,)``, areas and parts as :meth:`_areas` has them,
+        and i, j the pairs inside.
         """
         tree = self._tree
-        distance, nearest = tree.query(here, k=list(range(1, min(_NEIGHBOURS, tree.n) + 1)))
+        distance, nearest = tree.query(here, k=range(1, min(_NEIGHBOURS, tree.n) + 1))
         offset = np.linalg.norm(tree.data[nearest].mean(axis=1) - here, axis=1)
         radius = np.maximum(distance[:, -1], chord(np.minimum(3.0 * size, 90.0))) * (1.0 + 1e-9)
         here_too = np.linalg.norm(here[i] - tree.data[j], axis=1) <= radius[i]  # one with a large error may be far
@@ -358,8 +299,8 @@ class Candidates:
     def _of_the_middle(self, here: FloatArray, radius: FloatArray) -> FloatArray:
         """Return the mean density in circles over that in their middle, ``(N,)``, as it changes with Galactic latitude.
 
-        A table may follow the Galactic plane. A circle with `radius`, a chord, has the longitudes l₀ ± Δl at latitude
-        b, ``cos Δl = (cos r − sin b sin b₀) / (cos b cos b₀)``. It is 0 at latitudes without candidates.
+        A circle with `radius`, a chord, has the longitudes l₀ ± Δl at latitude b, ``cos Δl = (cos r − sin b sin b₀) /
+        (cos b cos b₀)``. It is 0 at latitudes without candidates.
         """
         x = np.sort(np.abs(self._tree.data @ _GALACTIC_POLE))
         k = min(max(_OF_LATITUDE, len(x) // 20), len(x) // 4)
@@ -368,7 +309,6 @@ class Candidates:
         ends = max(x[0] - 2.0 / density[0], 0.0), min(x[-1] + 2.0 / density[-1], 1.0)
         places = np.concatenate([ends[:1], (low + high) / 2.0, ends[1:]])
         density = np.concatenate([density[:1], density, density[-1:]])
-
         middle = here @ _GALACTIC_POLE
         r = 2.0 * np.arcsin(np.minimum(radius / 2.0, 1.0))
         steps = np.linspace(-1.0, 1.0, _STEPS_OF_LATITUDE)
@@ -381,9 +321,9 @@ class Candidates:
 
 
 def share_of_real(u: FloatArray) -> tuple[float, float]:
-    """Return the share of real counterparts among objects within the 95 % ellipse, by u ``(n,)``, and its error.
+    """Return the share of real ones among objects in 95 % ellipses, ``(½ − ū) / (½ − 0.281)``, and its error.
 
-    It is ``(½ − ū) / (½ − 0.281)``: u is uniform by chance. It needs no density.
+    u, ``(n,)``, is uniform by chance. No density is needed.
     """
     share = np.mean(1.0 - _by_chance(u)) if len(u) else 0.0
     return float(share), float(1.0 / np.sqrt(12.0 * max(len(u), 1)) / _MEAN_REAL)
@@ -397,10 +337,10 @@ def _by_chance(u: FloatArray) -> FloatArray:
 def _of_like_latitude(
     x: FloatArray, number: NDArray[Any], area: FloatArray, covered: NDArray[np.bool_], objects: int, some: bool
 ) -> FloatArray:
-    """Return the density of chance objects of each ellipse, ``(N,)``: their `number` over the area.
+    """Return the density of chance objects, ``(N,)``: their `number` over the area, of the ellipses of nearest |sin b|.
 
-    Both are summed over the ellipses of nearest x = |sin b| that have about :data:`_TO_TELL_CHANCE` of all `objects`.
-    If `some` are known because they have one, the mean of such numbers is ``μ / (1 − exp −μ)``.
+    Both are summed over as many as have about :data:`_TO_TELL_CHANCE` of all `objects`. If `some` are known because
+    they have one, the mean of such numbers is ``μ / (1 − exp −μ)``.
     """
     order = np.flatnonzero(covered)[np.argsort(x[covered])]
     k = int(np.ceil(len(order) * min(1.0, _TO_TELL_CHANCE / max(objects, 1))))
@@ -416,10 +356,9 @@ def _of_like_latitude(
 
 
 def apart(tables: Sequence[Candidates]) -> list[Candidates]:
-    """Return tables of which each object is in one only: it is one candidate, and its place counts once.
+    """Return tables of which each object is in one only: the first that has its place, within 95 % of both errors.
 
-    An object of a table that has the place of one in an earlier table, within 95 % of the errors of both, is left out.
-    In the earlier table its category is another one, with its own density and completeness.
+    There its category is another one, with its own density and completeness.
     """
     parted = list(tables)
     for k, first in enumerate(parted):
@@ -453,13 +392,10 @@ def chord(degrees: FloatArray) -> FloatArray:
 def _chi_squared(here: FloatArray, there: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return χ² of the offsets of pairs of unit vectors, and the square root of the determinant, deg²."""
     x, y, _ = here.T
-    equator = np.maximum(np.hypot(x, y), _TINY)
-    east = np.stack([-y / equator, x / equator, np.zeros(len(x))], axis=1)
-    north = np.cross(here, east)
-    projected = np.stack([np.sum(there * axis, axis=1) for axis in (east, north)])
+    east = np.stack([-y, x, np.zeros(len(x))], axis=1) / np.maximum(np.hypot(x, y), _TINY)[:, None]
+    projected = np.stack([np.sum(there * axis, axis=1) for axis in (east, np.cross(here, east))])
     sine = np.hypot(*projected)
-    angle = np.degrees(np.arctan2(sine, np.sum(here * there, axis=1)))
-    e, n = projected * angle / np.maximum(sine, _TINY)
+    e, n = projected * np.degrees(np.arctan2(sine, np.sum(here * there, axis=1))) / np.maximum(sine, _TINY)
     ee, nn, en = covariance.T
     determinant = np.maximum(ee * nn - en**2, _TINY)
     return (nn * e**2 + ee * n**2 - 2.0 * en * e * n) / determinant, np.sqrt(determinant)

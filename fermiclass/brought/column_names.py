@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import astropy.units as u
 import numpy as np
@@ -98,30 +98,26 @@ _SIDES = {each: f"Unc_{x}" for x in NAMES if x not in TEXTS for of in NAMES[x] f
 _SIDES |= {each: name for name, usual in NAMES.items() for each in (name.lower(), *usual)}
 
 
-class Said(NamedTuple):
-    """Which column of a table the user says is one of the catalogue."""
+def standard_names(columns: Mapping[str, str], given: Table, shown: str) -> dict[str, str]:
+    """Return columns of a table by their names in the catalogue, from any known name of the latter.
 
-    side: str  #: The user's name of the latter, in small letters.
-    column: str
-
-
-def standard_names(columns: Mapping[str, str], there: Collection[str], shown: str) -> dict[str, Said]:
-    """Return columns that are `there` by their names in the catalogue, from any known name of the latter.
-
-    Raises CatalogError when a name is not known, two mean the same, or a column is missing.
+    A column without a unit gets that of this name. Raises CatalogError when a name is not known, two mean the same, or
+    a column is missing.
     """
-    found: dict[str, Said] = {}
-    for side, given in ((side, str(column)) for side, column in columns.items()):
+    found: dict[str, str] = {}
+    there = {name.lower(): name for name in reversed(given.colnames)} | {name: name for name in given.colnames}
+    for side, wanted in ((side, str(column)) for side, column in columns.items()):
         name = _SIDES.get(side.lower())
         if name is None or name in found:
             near = dict.fromkeys(_SIDES[each] for each in difflib.get_close_matches(side.lower(), _SIDES, 5, 0.5))
             what = f"names {name} a second time" if name else "is no column of the catalogue"
             hint = f"Near it are {', '.join(near)}" if near else "Known are the columns of 4FGL-DR4"
-            raise CatalogError(f"--columns {side}={given}: {side} {what}. {hint}.")
-        column = next((each for each in (given, *there) if each in there and each.lower() == given.lower()), None)
+            raise CatalogError(f"--columns {side}={wanted}: {side} {what}. {hint}.")
+        column = there.get(wanted) or there.get(wanted.lower())
         if column is None:
-            raise CatalogError(f"{shown} has no column {given}; it has {', '.join(there)}.")
-        found[name] = Said(side.lower(), column)
+            raise CatalogError(f"{shown} has no column {wanted}; it has {', '.join(given.colnames)}.")
+        given[column].unit = given[column].unit or UNITS.get(side.lower())
+        found[name] = column
     return found
 
 
@@ -132,16 +128,15 @@ def with_units_of_names(given: Table, kept: Collection[str]) -> Table:
     ``Flux_Band[1]`` and the like are ``Flux_Band_1``; ``Unc_Flux_Band_8_2`` is the last of 16 errors.
     """
     bands = {name: found for name in given.colnames if name not in kept and (found := _BAND.fullmatch(name))}
-    of_sides = [(int(found[2]), int(found[3])) for found in bands.values() if found[3]]
-    first, lower = (min(numbers) for numbers in zip(*of_sides, strict=True)) if of_sides else (0, 0)
-    for name, found in bands.items():
-        number = 2 * (int(found[2]) - first) + int(found[3]) - lower + 1 if found[3] else int(found[2])
-        if (new := f"{found[1]}_{number}") not in given.colnames:
+    sides = sorted((int(found[2]), int(found[3]), name) for name, found in bands.items() if found[3])
+    numbers = {name: int(found[2]) for name, found in bands.items()}
+    numbers |= {name: k for k, (_, _, name) in enumerate(sides, start=1)}
+    for name, number in numbers.items():
+        if (new := f"{bands[name][1]}_{number}") not in given.colnames:
             given.rename_column(name, new)
     for name in (name for name in given.colnames if name not in kept):
         found = re.fullmatch(r"(\w+)\s*[\[(](.+)[\])]", name.strip())
-        quantity = _SIDES.get(found[1].lower()) if found else None
-        if found is None or quantity is None or found[1] in given.colnames:
+        if found is None or found[1] in given.colnames or (quantity := _SIDES.get(found[1].lower())) is None:
             continue
         text = re.sub(r"J2000(\.0)?", "", found[2]).strip(" ,")  # an equinox is no unit
         unit = u.Unit(text, parse_strict="silent") if text else None
@@ -151,7 +146,7 @@ def with_units_of_names(given: Table, kept: Collection[str]) -> Table:
     return given
 
 
-def find_columns(given: Table, said: Mapping[str, Said], shown: str) -> dict[str, str]:
+def find_columns(given: Table, said: Mapping[str, str], shown: str) -> dict[str, str]:
     """Return the names in a table by the names in the catalogue; `said` has those that the user says.
 
     Raises CatalogError when none tells a spectrum.
@@ -160,7 +155,7 @@ def find_columns(given: Table, said: Mapping[str, Said], shown: str) -> dict[str
     there = {name.strip().lower(): name for name in exact_last}
     if "flux_band_0" in there:
         raise CatalogError(f"{shown} has {there['flux_band_0']}: bands count from 1, at 50 to 100 MeV. Rename them.")
-    found = {name: each.column for name, each in said.items() if each.column in given.colnames}
+    found = {name: column for name, column in said.items() if column in given.colnames}
     for name, usual in NAMES.items():
         meant = (there[each] for each in usual if each in there and _is_meant(given[there[each]], name, there, found))
         original = found.get(name) or next(meant, None)
@@ -168,9 +163,8 @@ def find_columns(given: Table, said: Mapping[str, Said], shown: str) -> dict[str
             continue
         found[name] = original
         for of_it, forms in ((f"Unc_{name}", _ERROR_NAMES), (_limit_of(name), _LIMIT_NAMES)):
-            column = found.get(of_it) or _first(forms, original, there)
-            if column and column not in found.values():
-                found[of_it] = column
+            if (column := error_of(original, there, forms)) and column not in found.values():
+                found.setdefault(of_it, column)
     given_index = {unc: found.pop(f"{unc}{INDEX}") for unc in ("", "Unc_") if f"{unc}{INDEX}" in found}
     curved = "LP_beta" in found and "LP_Index" not in found
     for name in KINDS if SPECTRUM in found else ["LP_Index" if curved else "PL_Index"]:
@@ -187,13 +181,12 @@ def find_columns(given: Table, said: Mapping[str, Said], shown: str) -> dict[str
     return found
 
 
-def unit_of(name: str, given: Table, found: Mapping[str, str], said: Mapping[str, Said]) -> Any:
-    """Return the unit of a column without one: its quantity's, or that of what the user calls them, or their names."""
+def unit_of(name: str, given: Table, found: Mapping[str, str]) -> Any:
+    """Return the unit of a column without one: that of its quantity, or of its name or this one's."""
     of = name.removeprefix("Unc_").replace("_UL", "")
     if of != name and of in found and given[found[of]].unit is not None:
         return given[found[of]].unit
-    words = [word for x in (name, of) for word in (said[x].side if x in said else "", found.get(x, "").lower())]
-    return next((UNITS[word] for word in words if word in UNITS), None)
+    return next((UNITS[word] for x in (name, of) if (word := found.get(x, "").lower()) in UNITS), None)
 
 
 def idle(sides: Iterable[str], used: Collection[str]) -> list[str]:
@@ -203,18 +196,8 @@ def idle(sides: Iterable[str], used: Collection[str]) -> list[str]:
     return [side for side, quantity in of.items() if quantity in RAW_COLUMNS and quantity not in needed]
 
 
-def looks_known(name: str, found: Iterable[str]) -> bool:
-    """Whether a column that was not taken has a doubtful name, or that of an error or a limit of one that was taken."""
-    forms = (*_ERROR_NAMES, *_LIMIT_NAMES)
-    return name.lower() in _DOUBTFUL or any(name.lower() in _spellings(forms, x) for x in found)
-
-
-def error_of(name: str, there: Mapping[str, str]) -> str | None:
-    """Return the column with the error of a column, of those that are `there`, by their names in small letters."""
-    return _first(_ERROR_NAMES, name, there)
-
-
-def _first(forms: Iterable[str], name: str, there: Mapping[str, str]) -> str | None:
+def error_of(name: str, there: Mapping[str, str], forms: Iterable[str] = _ERROR_NAMES) -> str | None:
+    """Return the column with the error, or limit, of a column, of those `there`, by their names in small letters."""
     return next((there[each] for each in _spellings(forms, name) if each in there), None)
 
 
@@ -222,8 +205,7 @@ def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[s
     """Whether a column is the quantity of its name, for certain if the name is not doubtful.
 
     A photon index has an error column, or values that are possible and do not count rows. An energy has a unit, or is
-    possible in MeV beside a fitted log-parabola; a reference may be a year. An energy flux has HEASARC's photon flux
-    beside it.
+    possible in MeV beside a fitted log-parabola; a reference may be a year.
     """
     if column.name.lower() not in _DOUBTFUL:
         return True
@@ -234,27 +216,27 @@ def _is_meant(column: Any, name: str, there: Mapping[str, str], found: Mapping[s
     except CatalogError:
         return False
     values = values[np.isfinite(values) & ~np.isin(values, MARKS)]
+    whole = bool(np.all(values == np.rint(values)))
+
+    def within(least: float, most: float) -> bool:
+        return bool(values.size and np.all((values >= least) & (values <= most)))
+
     if name == REFERENCE:
         fitted = "Unc_LP_beta" in found and not {"Unc_LP_Index", f"Unc_{INDEX}"}.isdisjoint(found)
-        possible = np.all((values >= EXPECTED[name].least) & (values <= EXPECTED[name].most))
-        years = np.all((values >= 1900) & (values <= 2100) & (values == np.rint(values)))
-        other = years and column.name.lower() == "reference"
+        years = whole and within(1900, 2100) and column.name.lower() == "reference"
         is_energy = column.unit is not None and column.unit.is_equivalent("MeV")
-        return is_energy or bool(fitted and values.size and possible and not other)
+        return is_energy or (fitted and within(EXPECTED[name].least, EXPECTED[name].most) and not years)
     if column.unit not in (None, u.dimensionless_unscaled):
         return False
-    if _first(_ERROR_NAMES, column.name, there):
+    if error_of(column.name, there):
         return not values.size or bool(np.median(values) <= _INDICES[1])  # a wrong sign is told
-    if not values.size or np.any((values < _INDICES[0]) | (values > _INDICES[1])):
-        return False
-    counting = column.dtype.kind in "biu" or np.ptp(values) > 0
-    return not (counting and np.all(values == np.rint(values)))
+    return within(*_INDICES) and not (whole and (column.dtype.kind in "biu" or np.ptp(values) > 0))
 
 
 def own_names(columns: Sequence[str]) -> dict[str, str]:
-    """Return the names of columns of one's own: ``Unc_X`` for an error of another column X, such as X_err, or its own.
+    """Return the names of columns of one's own: Unc_X of an error of X, such as X_err, and X_UL of a limit.
 
-    Of a column of upper limits, such as X_ul, it is ``X_UL``. A second error of X, or limit, keeps its own name.
+    All others, and a second error or limit of X, keep their own names.
     """
     forms = {form.format(x.lower()): f"{x}_UL" for x in columns for form in _LIMIT_NAMES}
     forms |= {form.format(x.lower()): f"Unc_{x}" for x in columns for form in _ERROR_NAMES}
@@ -266,9 +248,7 @@ def own_names(columns: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def values_of(
-    name: str, given: Table, found: Mapping[str, str], said: Collection[str], shown: str
-) -> tuple[NDArray[Any], str]:
+def values_of(name: str, given: Table, found: Mapping[str, str], said: Any, shown: str) -> tuple[NDArray[Any], str]:
     """Return the values of a column of the catalogue, and where they are taken: an index, by its type of spectrum."""
     of = name.removeprefix("Unc_")
     data = texts(given[found[name]]) if of in TEXTS else numbers_of(given[found[name]], name, shown)

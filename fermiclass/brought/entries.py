@@ -1,4 +1,4 @@
-"""Sources of one's own as a table: dictionaries, frames, and the objects of gammapy and fermipy."""
+"""Sources of one's own as a table: dictionaries, frames, and models and flux points of gammapy and fermipy."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from astropy.table import Table
 
 from fermiclass.brought.column_names import COVARIANCE, ERRORS, NAMES, REFERENCE, VALUES
-from fermiclass.brought.flux_points import band_fluxes
-from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.catalog.releases import BAND_EDGES, warn
 from fermiclass.errors import CatalogError, in_one_line
+from fermiclass.io import FloatArray
 from fermiclass.io.plain import from_frame, plain_column
 
 _SKY_COORDS = ("position", "coord", "skycoord")  #: Names of a `SkyCoord`.
@@ -21,6 +21,13 @@ _SKY_COORDS = ("position", "coord", "skycoord")  #: Names of a `SkyCoord`.
 _OF_ONE = {x for name, usual in NAMES.items() if "Band" not in name and name not in (VALUES, ERRORS) for x in usual}
 _NO_SHAPE = ("amplitude", "reference", "emin", "emax", "redshift", "alpha_norm")  #: Parameters of gammapy's spectra.
 _QUANTITIES = {x: name for name, usual in NAMES.items() for x in usual}
+
+_EDGES = BAND_EDGES[8]
+
+#: A band is known if points cover this share of its expected flux, ...
+_COVERED = 0.9
+#: ... and if this share of the flux of such points lies in the band, on average. Else the model would tell the flux.
+_INSIDE = 2 / 3
 
 
 def table_of(source: Any) -> Table:
@@ -42,11 +49,8 @@ def _as_table(source: Any) -> Table | None:
     """Return tables, frames and dictionaries of columns as a table, None for other objects."""
     if isinstance(source, Table):
         return source
-    if hasattr(source, "to_dict") and hasattr(source, "columns"):
-        if isinstance(source.columns, list):  # a frame of polars
-            return Table(source.to_dict(as_series=False))
-        repeated = sorted(set(map(str, source.columns[source.columns.duplicated()])))
-        if repeated:
+    if hasattr(source, "set_axis") and hasattr(source, "columns"):
+        if repeated := sorted(set(map(str, source.columns[source.columns.duplicated()]))):
             raise CatalogError(f"columns are there more than once: {', '.join(repeated)}. Rename them.")
         return from_frame(source)
     if isinstance(source, Mapping) and any(_is_list(x) and str(name).lower() in _OF_ONE for name, x in source.items()):
@@ -59,9 +63,7 @@ def _as_table(source: Any) -> Table | None:
         if one and size > 1:
             shown = f"{size} values of {next(iter(lists))}"
             raise CatalogError(f"{one[0]} has {shown}. Give one, and its error under a name of its own.")
-        columns = {str(name): lists.get(str(name), [x] * size) for name, x in source.items()}
-        units = {name for name, x in columns.items() if isinstance(next(iter(x), 0), u.Quantity)}
-        return Table({name: u.Quantity(x) if name in units else x for name, x in columns.items()})
+        return Table({str(name): lists.get(str(name), [x] * size) for name, x in source.items()})
     return None
 
 
@@ -102,8 +104,7 @@ def _stacked(rows: list[dict[str, Any]]) -> Table:
             raise CatalogError(f"the units of {name} do not fit each other: {in_one_line(error)}") from error
         table[name] = plain_column(np.array(values), unit, None, None)
     if odd:
-        message = f"columns of another shape for each source are not read: {', '.join(sorted(odd))}"
-        warnings.warn(message, CatalogWarning, stacklevel=4)
+        warn(f"columns of another shape for each source are not read: {', '.join(sorted(odd))}")
     return table
 
 
@@ -115,7 +116,7 @@ def _as_row(source: Any) -> dict[str, Any]:
     if not isinstance(row, Mapping) or all(isinstance(x, Mapping) for x in row.values()):
         raise CatalogError(
             f"a source is a {type(source).__name__}{' of dictionaries' * isinstance(row, Mapping)}, expected a file, a "
-            "table, a frame, a dictionary of values or columns, a list of such dictionaries, or a model of gammapy."
+            "table, a pandas frame, a dictionary of values or columns, a list of such dictionaries, or a gammapy model."
         )
     model, points = row.get("model"), row.get("flux_points", row.get("sed"))
     values = {str(name): value for name, value in row.items() if not isinstance(value, Mapping)}
@@ -123,7 +124,7 @@ def _as_row(source: Any) -> dict[str, Any]:
     fitted = _row_of_model(model) if hasattr(getattr(model, "spectral_model", model), "integral_error") else {}
     empty = isinstance(points, Mapping) and not points  # as fermipy has it before it fits
     if not (points is None or isinstance(points, str) or empty):
-        fitted |= dict(zip(("Flux_Band", "Unc_Flux_Band"), band_fluxes(points, model), strict=True))
+        fitted |= dict(zip(("Flux_Band", "Unc_Flux_Band"), band_fluxes(points), strict=True))
     return fitted | values
 
 
@@ -173,8 +174,95 @@ def _without_objects(table: Table) -> Table:
             break
     for name in (name for name in table.colnames if table[name].shape[1:] == (1,)):
         table[name] = table[name][:, 0]
-    kept = [name for name in table.colnames if np.ma.getdata(table[name]).dtype.kind in "biufUSO"]
-    dropped = sorted(set(table.colnames) - set(kept))
-    if dropped:
-        warnings.warn(f"columns without numbers or texts are not read: {', '.join(dropped)}", CatalogWarning, 4)
-    return table[kept]
+    odd = sorted(name for name in table.colnames if np.ma.getdata(table[name]).dtype.kind not in "biufUSO")
+    if odd:
+        warn(f"columns without numbers or texts are not read: {', '.join(odd)}")
+    table.remove_columns(odd)
+    return table
+
+
+def band_fluxes(points: Any) -> tuple[u.Quantity, u.Quantity]:
+    """Return the photon fluxes in the bands of 4FGL-DR4, ``(8,)``, and their errors as in Unc_Flux_Band, ``(8, 2)``.
+
+    With the flux s_i that a power law of index 2 has in the range of point i, S_j in band j, and s_ij in both,
+
+        F_j = Σ_i F_i (s_ij / s_i) / Σ_i (s_ij / S_j)
+
+    with independent errors of the F_i. Where a point and a band have the same edges, F_j = F_i. An upper limit L at
+    95 % counts as L/2 ± L/√12, which is any flux from 0 to L, as in the bands of the catalogue. A point is a limit if
+    its TS is below 1; without a TS, if `is_ul` says so; and if it has no error. A band of which too little is covered,
+    or covered by points that lie mostly in another band, is NaN.
+
+    `points` are gammapy's `FluxPoints`, or a table or dictionary of gammapy or fermipy with fluxes, e_min and e_max (in
+    MeV, if there is no unit). Raises CatalogError when a column is missing or has another unit, or when no two
+    neighbouring bands are known, so that the points tell no hardness ratio.
+    """
+    table = _as_fluxes(points)
+    low, high = (_numbers(table, "MeV", name) for name in ("e_min", "e_max"))
+    values = _values_and_errors(table)
+    usable = np.isfinite(sum(values)) & (low > 0.0) & (high > low)
+    low, high, flux, lower, upper = (each[usable] for each in (low, high, *values))
+    bottom, top = np.array(_EDGES)[:-1, None], np.array(_EDGES)[1:, None]
+    shared = np.maximum(1.0 / np.maximum(low, bottom) - 1.0 / np.minimum(high, top), 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share, covered = shared / (1.0 / low - 1.0 / high), shared.sum(axis=1) / (1.0 / bottom - 1.0 / top)[:, 0]
+        inside = np.sum(shared * share, axis=1) / shared.sum(axis=1)
+        scale = np.where((covered >= _COVERED) & (inside >= _INSIDE), 1.0 / covered, np.nan)
+        errors = np.stack([-np.sqrt(share**2 @ lower**2), np.sqrt(share**2 @ upper**2)], axis=1)
+    if np.all(np.isnan(scale[1:] + scale[:-1])):
+        edges = ", ".join(f"{energy:g}" for energy in _EDGES)
+        raise CatalogError(
+            "the flux points tell no hardness ratio, as they give no two neighbouring energy bands of the catalogue. "
+            f"Compute them with the edges {edges} MeV, or finer ones, or leave them out."
+        )
+    unit = u.Unit("ph cm-2 s-1")
+    return (share @ flux) * scale * unit, errors * scale[:, None] * unit
+
+
+def _as_fluxes(points: Any) -> Table:
+    """Return the points as a table with the columns ``flux...``, of the same names as in fermipy or gammapy."""
+    if hasattr(points, "to_table"):
+        return points.to_table(sed_type="flux")
+    if isinstance(points, Mapping):
+        lists = {name: np.asarray(data) for name, data in points.items() if name.startswith(("e_m", "flux", "ts"))}
+        points = Table({name: data for name, data in lists.items() if data.ndim == 1})
+    if not isinstance(points, Table):
+        raise CatalogError(f"flux points are a {type(points).__name__}, expected gammapy's FluxPoints, or a table.")
+    if "flux" not in points.colnames and {"norm", "ref_flux"} <= set(points.colnames):
+        points = points.copy()
+        for name in [name for name in points.colnames if name.startswith("norm") and points[name].ndim == 1]:
+            points[name.replace("norm", "flux")] = u.Quantity(points[name]) * u.Quantity(points["ref_flux"])
+    for name in ("flux", "e_min", "e_max"):
+        if name not in points.colnames:
+            raise CatalogError(
+                f"flux points have no column {name}; they have {', '.join(points.colnames)}. Give points of gammapy: "
+                "FluxPoints.from_table(table, reference_model=model)."
+            )
+    return points
+
+
+def _values_and_errors(table: Table) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return flux, lower and upper error of each point, ``(n,)`` each, in cm-2 s-1."""
+    names = (("flux",), ("flux_err",), ("flux_ul95", "flux_ul"), ("flux_errn", "flux_err_lo"))
+    flux, error, limit, lower, upper = (
+        _numbers(table, "cm-2 s-1", *each) for each in (*names, ("flux_errp", "flux_err_hi"))
+    )
+    lower, upper = (np.where(np.isfinite(side), side, error) for side in (np.abs(lower), upper))
+    ts = _numbers(table, "", "ts") if "ts" in table.colnames else _numbers(table, "", "sqrt_ts") ** 2
+    said = np.asarray(table["is_ul"], bool) if "is_ul" in table.colnames else np.zeros(len(table), bool)
+    weak = np.where(np.isfinite(ts), ts < 1.0, said) | ~np.isfinite(flux + lower + upper)
+    weak &= limit > 0.0
+    spread = limit / np.sqrt(12.0)
+    return np.where(weak, 0.5 * limit, flux), np.where(weak, spread, lower), np.where(weak, spread, upper)
+
+
+def _numbers(table: Table, unit: str, *names: str) -> FloatArray:
+    """Return the first of some columns, NaN without one, in a unit, which it has if it names none; photons are none."""
+    name = next((name for name in names if name in table.colnames), None)
+    if name is None:
+        return np.full(len(table), np.nan)
+    given = u.Unit(table[name].unit or unit)
+    for found in (given, given / u.photon):
+        if found.is_equivalent(unit):
+            return np.asarray(np.ma.filled(np.ma.asarray(table[name], float), np.nan) * found.to(unit))
+    raise CatalogError(f"flux points: column {name} is in {given}, expected {unit or 'no unit'}.")

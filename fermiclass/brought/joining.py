@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
-import warnings
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from astropy.table import Column, Table
+from astropy.table import Table
 from numpy.typing import NDArray
 
 from fermiclass.brought.column_names import own_names
@@ -21,7 +20,7 @@ from fermiclass.brought.published import stranger
 from fermiclass.brought.sources import CatalogLike, catalog_of
 from fermiclass.catalog.catalog import Catalog
 from fermiclass.catalog.origin import Brought, digest
-from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.catalog.releases import warn
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError, SelectionError
 from fermiclass.io.plain import plain_column, texts
@@ -30,7 +29,6 @@ from fermiclass.io.target_lists import ELLIPSE, PLACE, angles, read_list
 
 _LOG = logging.getLogger(__name__)
 _MOST_SHOWN = 5
-_SAME = "Give both the same unit"
 JOINED = "joined"  #: Metadata of columns that a table has brought.
 
 #: Error ellipses within which a position may be that of a source. They have 97 % of the pulsars of the third LAT pulsar
@@ -40,22 +38,10 @@ REACH = 1.5
 _NAME_COLUMNS = ("Source_Name", *EARLIER, "ASSOC1")
 
 
-class Matches(NamedTuple):
-    """Rows of a catalogue and of another table that are one source."""
+def match(catalog: Catalog, other: OtherList, *, says: NDArray[Any], needed: bool = True) -> tuple[Any, Any, list[str]]:
+    """Return rows of a catalogue and of a table that are one source, ``(n,)``, and sentences on them.
 
-    #: (n,) rows of both.
-    mine: NDArray[np.intp]
-    theirs: NDArray[np.intp]
-    #: Rows of the other table that could be several sources, or one of several rows that could be the same source.
-    ambiguous: NDArray[np.intp]
-    notes: tuple[str, ...]  #: Sentences on the matches.
-
-
-def match(catalog: Catalog, other: OtherList, *, says: NDArray[Any], needed: bool = True) -> Matches:
-    """Match a table with a catalogue by Source_Name or a name in an earlier list, and all other rows by position.
-
-    A position matches within the 95 % error ellipse of a source, and within 0.1° of a source without an ellipse. A pair
-    counts if neither of the two has another partner; all other rows are ambiguous. Of rows of one source that say the
+    They are those of :meth:`OtherList.pairs` of which neither has another partner. Of rows of one source that say the
     same, ``(N,)``, only the first counts. Raises CatalogError when nothing matches, unless `needed` is False.
     """
     at = (catalog.column(name) for name in (*PLACE, *ELLIPSE))
@@ -83,22 +69,23 @@ def match(catalog: Catalog, other: OtherList, *, says: NDArray[Any], needed: boo
         shown = ", ".join(str(other.names[j] or f"row {j + 1}") for j in ambiguous[:_MOST_SHOWN])
         more = ", ..." if len(ambiguous) > _MOST_SHOWN else ""
         notes.append(f"{len(ambiguous)} rows match several sources, or share one, and are not used: {shown}{more}")
-    return Matches(mine, theirs, ambiguous, tuple(notes))
+    return mine, theirs, notes
 
 
 def join(
     catalog: CatalogLike, table: Table | str | os.PathLike[str], source: str = "<Table>", *, needed: bool = True
 ) -> Catalog:
-    """Return the catalogue with the numeric columns of another table, NaN where no row matches: :func:`match`.
+    """Return the catalogue with the numeric columns of another table, NaN where no row matches.
+
+    Rows match by Source_Name or a name in an earlier list, all others by position: within the 95 % error ellipse of a
+    source, and within 0.1° where there is none. Rows that match several sources, or share one, are not used.
 
     Parameters
     ----------
-    catalog
-        The catalogue, or sources of one's own.
     table
         A table with names or positions, or its file. The error of a column X is its column Unc_X, X_err or X_error; it
-        becomes Unc_X. Columns that the catalogue has are not taken. Those of an earlier table are filled where they are
-        empty.
+        becomes Unc_X. Columns that the catalogue has are not taken. Those of an earlier table are filled where they,
+        their error and limit are empty.
     source
         Name of the table in messages.
     needed
@@ -109,59 +96,46 @@ def join(
     CatalogError
         See `needed`; or if the table has neither names nor positions, or a column has another unit than in an earlier
         table, or than its error or limit.
-
-    Warns
-    -----
-    CatalogWarning
-        When a column has a unit in one table, and none in another.
     """
     catalog, table, source = catalog_of(catalog), *_named(table, source)
     plain, forms = stranger(table, f"'{source}'")
-    matches = match(catalog, OtherList.of(plain, source), says=plain.as_array(), needed=needed)
-    result = catalog.table.copy()
-    brought, columns = [], {}
-    clash: dict[str, NDArray[np.bool_]] = {}
+    mine, theirs, told = match(catalog, OtherList.of(plain, source), says=plain.as_array(), needed=needed)
+    result, brought = catalog.table.copy(), []
+    earlier = [name for name in result.colnames if JOINED in result[name].meta]
     names = own_names(plain.colnames)
     for name, standard in names.items():  # an error that is left out would be taken for none
         if plain[name].dtype.kind == "U" and standard != name and plain[_quantity(standard)].dtype.kind in "fiu":
             plain[name] = plain_column(numbers_of(plain[name], name, f"'{source}'"), plain[name].unit, None, None)
     for name in [name for name in names if name[:3] == "ln_" and name[3:] in {*names.values(), *result.colnames}]:
-        text = f"column {name} of '{source}' is not used, as the feature {name} is the logarithm of {name[3:]}"
-        warnings.warn(f"{text}. Rename it", CatalogWarning, stacklevel=2)
+        why = f"the feature {name} is the logarithm of {name[3:]}"
+        warn(f"column {name} of '{source}' is not used, as {why}. Rename it")
         del names[name]
     units = {standard: plain[name].unit for name, standard in names.items()}
     for name, standard in names.items():
-        column, before = plain[name], result[standard] if standard in result.colnames else None
-        if column.dtype.kind not in "fiu" or column.ndim != 1 or (before is not None and JOINED not in before.meta):
+        column, of = plain[name], _quantity(standard)
+        if column.dtype.kind not in "fiu" or column.ndim != 1 or {standard} & {*result.colnames} - {*earlier}:
             continue
-        of = units.get(_quantity(standard))
-        unit = column.unit or of
-        if of and unit != of:
-            raise CatalogError(f"column {name} of '{source}' is in {unit}, and {_quantity(standard)} in {of}. {_SAME}.")
-        if before is not None and unit != before.unit:
-            where = f"column {name} of '{source}' is in {unit or 'no unit'}, and in an earlier table in {before.unit}"
-            if unit and before.unit:
-                raise CatalogError(f"{where}. {_SAME}.")
-            warnings.warn(f"{where}: taken as the same. {_SAME}", CatalogWarning, stacklevel=2)
+        unit = column.unit or units.get(of)
+        before = plain_column(np.full(len(catalog), np.nan), unit, column.description, column.meta.get("ucd"))
+        before = result[standard] if standard in earlier else before
+        for what, other in ((of, units.get(of)), ("that of an earlier table", before.unit)):
+            if unit and other and unit != other:
+                raise CatalogError(
+                    f"column {name} of '{source}' is in {unit}, and {what} in {other}. Give both the same unit."
+                )
         values = np.full(len(catalog), np.nan)
-        values[matches.mine] = column[matches.theirs]
-        if before is None:
-            before = plain_column(np.full_like(values, np.nan), unit, column.description, column.meta.get("ucd"))
-        columns[standard] = before, values
-        differs = np.asarray(np.abs(values - before) > 1e-6 * np.abs(before))
-        clash[_quantity(standard)] = clash.get(_quantity(standard), False) | differs
-    for standard, (before, values) in columns.items():  # no value of one table with the error of another
-        filled = np.isnan(before) & np.isfinite(values) & ~clash[_quantity(standard)]
-        brought.append(f"{standard} ({np.sum(filled)} more values)" if JOINED in before.meta else standard)
+        values[mine] = column[theirs]
+        for each in (each for each in earlier if of in units and _quantity(each) == of):
+            values[np.isfinite(catalog.table[each])] = np.nan  # no value of one table with the error of another
+        filled = np.isnan(before) & np.isfinite(values)
+        brought.append(f"{standard} ({filled.sum()} more values)" if standard in earlier else standard)
         result[standard] = before.copy()
         result[standard][filled] = values[filled]
         result[standard].meta[JOINED] = True
     if needed and not brought:
         raise CatalogError(f"'{source}' has no column of numbers that {catalog.source} lacks.")
-    notes = (*catalog.notes, *matches.notes, f"columns of '{source}': {', '.join(brought) or 'none'}")
-    differ = [f"{what} of {rows.sum()} sources" for what, rows in clash.items() if np.any(rows)]
+    notes = (*catalog.notes, *told, f"columns of '{source}': {', '.join(brought) or 'none'}")
     notes += tuple(f"'{source}': {form}" for form in forms)
-    notes += (f"'{source}' differs from an earlier table, whose values stay: {', '.join(differ)}",) * bool(differ)
     was = Brought("join", source, digest(plain))
     return dataclasses.replace(catalog, table=result, notes=notes, brought=(*catalog.brought, was))
 
@@ -178,12 +152,10 @@ def _quantity(name: str) -> str:
 def relabel(
     catalog: CatalogLike, table: Table | str | os.PathLike[str], source: str = "<Table>", *, needed: bool = True
 ) -> Catalog:
-    """Return the catalogue with labels of one's own to learn from, in place of its classes: :func:`match`.
+    """Return the catalogue with labels of one's own to learn from, in place of its classes; rows match as in `join`.
 
     Parameters
     ----------
-    catalog
-        The training catalogue.
     table
         A table with names or positions, or its file, and a column of labels, named class, label or type: a group of the
         classes that are learned, a class code, or several with ``|`` between, of which one is right. A column weight or
@@ -203,33 +175,27 @@ def relabel(
     column = next((there[name] for name in ("label", "class", "class1", "type") if name in there), None)
     if column is None:
         raise CatalogError(f"'{source}' has no column of labels, named label, class or type; it has {plain.colnames}.")
-    weight = next(
-        (plain[there[name]] for name in ("weight", "probability") if name in there), Column(np.ones(len(plain)))
-    )
-    weights = numbers_of(weight, "", f"'{source}'")
+    weight = next((plain[there[name]] for name in ("weight", "probability") if name in there), None)
+    weights = np.ones(len(plain)) if weight is None else numbers_of(weight, "", f"'{source}'")
     if weights.ndim != 1 or not np.all((weights > 0) & (weights <= 1)):
         raise CatalogError(f"'{source}' has weights that are not in (0, 1]. Correct them, or leave the rows out.")
-    words = texts(plain[column]).tolist()
-    says = np.array([f"{word}@{weight}" for word, weight in zip(words, weights, strict=True)])
-    matches = match(catalog, OtherList.of(plain, source, class_column=column), says=says, needed=needed)
-    own = np.full(len(catalog), "", object) if catalog.own_labels is None else catalog.own_labels.astype(object)
+    words = texts(plain[column])
+    says = np.array([f"{word}@{weight}" for word, weight in zip(words.tolist(), weights, strict=True)])
+    mine, theirs, told = match(catalog, OtherList.of(plain, source, class_column=column), says=says, needed=needed)
+    own = np.full(len(catalog), "") if catalog.own_labels is None else catalog.own_labels
     own_weights = np.ones(len(catalog)) if catalog.own_weights is None else catalog.own_weights.copy()
-    for i, j in zip(matches.mine, matches.theirs, strict=True):
-        own[i], own_weights[i] = words[j], weights[j] if words[j] else 1.0
-    counts = ", ".join(
-        f"{word or '(none)'} {n}" for word, n in sorted(Counter(words[j] for j in matches.theirs).items())
-    )
-    notes = (*catalog.notes, *matches.notes, f"labels of '{source}': {counts or 'none'}")
+    said, own = words[theirs], own.astype(np.result_type(own, words))
+    own[mine], own_weights[mine] = said, np.where(said == "", 1.0, weights[theirs])
+    counts = ", ".join(f"{word or '(none)'} {n}" for word, n in sorted(Counter(said.tolist()).items()))
+    notes = (*catalog.notes, *told, f"labels of '{source}': {counts or 'none'}")
     brought = (*catalog.brought, Brought("labels", source, digest(plain)))
-    return dataclasses.replace(
-        catalog, own_labels=own.astype(str), own_weights=own_weights, notes=notes, brought=brought
-    )
+    return dataclasses.replace(catalog, own_labels=own, own_weights=own_weights, notes=notes, brought=brought)
 
 
 def list_of(given: Any, **columns: Any) -> OtherList:
-    """Return the list that a user gives: a file, table, frame or dictionary of columns, or names; else SelectionError.
+    """Return the list that a user gives: a file, table, frame or dictionary of columns, or names.
 
-    `columns` are those of :meth:`OtherList.of`. A text that is no file is a name.
+    `columns` are those of :meth:`OtherList.of`. Raises SelectionError for anything else.
     """
     if isinstance(given, OtherList):
         return given
@@ -260,18 +226,16 @@ def same_sources(labels: Table, other: OtherList) -> tuple[NDArray[np.intp], NDA
     mine = [np.array([row for found in named for row in found], np.intp)]
     theirs = [np.repeat(np.arange(len(other)), [len(found) for found in named])]
 
-    ra, dec, major, minor, angle = (
-        angles(labels, name, 90.0 if name == "DEJ2000" else 360.0) for name in (*PLACE, *ELLIPSE)
-    )
-    placed = np.isfinite(other.ra) & np.isfinite(other.dec)
+    ra, dec, major, minor, angle = (angles(labels, name) for name in (*PLACE, *ELLIPSE))
+    dec = np.where(np.abs(dec) <= 90.0, dec, np.nan)
     inside = np.array([position_in_name(name) or (np.nan,) * 3 for name in other.names.tolist()]).reshape(-1, 3)
     given = np.column_stack([other.ra, other.dec, np.zeros(len(other))])
+    placed = np.isfinite(given).all(axis=1)
     for chosen, place in ((placed, given), (~placed & np.isfinite(inside[:, 0]), inside)):
         some = np.setdiff1d(np.flatnonzero(chosen), theirs[0])
         if len(some):
-            reach = place[some, 2].max()
-            nameless = np.full(len(some), "")
-            there = OtherList(other.source, nameless, place[some, 0], place[some, 1], radius=RADIUS + reach)
+            ra_there, dec_there, reach = place[some, 0], place[some, 1], place[some, 2].max()
+            there = OtherList(other.source, np.full(len(some), ""), ra_there, dec_there, radius=RADIUS + reach)
             pairs = there.pairs(np.array([], str), ra, dec, REACH * major + reach, REACH * minor + reach, angle)
             mine.append(pairs.mine)
             theirs.append(some[pairs.theirs])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from fermiclass.catalog.plausibility import EXPECTED, PLACES
 from fermiclass.catalog.reading import fill_places, refuse_other_angles
-from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.catalog.releases import warn
 from fermiclass.catalog.source_names import with_hyphens
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io import FloatArray
@@ -48,17 +47,10 @@ _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 RADIUS = 0.1  #: Radius in degrees for sources without an error ellipse.
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of a source and a row of another list, ``(n,)`` each."""
-
-    mine: NDArray[np.intp]
-    theirs: NDArray[np.intp]
-    separation: FloatArray  #: Degrees, NaN if unknown.
-    by_name: NDArray[np.bool_]
-
-    def __getitem__(self, chosen: NDArray[Any]) -> Pairs:
-        return Pairs(self.mine[chosen], self.theirs[chosen], self.separation[chosen], self.by_name[chosen])
+#: A recarray of pairs of a source and a row of another list: rows ``mine`` and ``theirs``, ``separation`` in degrees,
+#: NaN if unknown, and whether they are one ``by_name``.
+Pairs = Any
+_PAIR = [("mine", np.intp), ("theirs", np.intp), ("separation", np.float64), ("by_name", np.bool_)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +59,8 @@ class OtherList:
 
     source: str  #: Name of the file, without its folder.
     names: NDArray[np.str_]  #: ``(N,)``, '' where unknown.
-    #: ``(N,)`` deg, NaN where unknown.
-    ra: FloatArray
-    dec: FloatArray
+    ra: FloatArray  #: ``(N,)`` deg, NaN where unknown.
+    dec: FloatArray  #: As `ra`.
     classes: NDArray[np.str_] | None = None  #: ``(N,)`` words; None without.
     probability: FloatArray | None = None  #: ``(N,)``; None without.
     radius: float = RADIUS  #: Largest separation of two positions of one source, deg.
@@ -94,9 +85,8 @@ class OtherList:
     ) -> OtherList:
         """Take the columns of a table; those that are not given are found by their usual names.
 
-        Raises CatalogError when a column is missing or holds no numbers, a position has another unit than that of an
-        angle, is not on the sky or is not at GLON and GLAT, there is neither a name nor a position, or the radius is
-        not positive.
+        Raises CatalogError when a column is missing or holds something else, a position is not on the sky or not at
+        GLON and GLAT, there is neither a name nor a position, or the radius is not positive.
         """
         if not 0 < radius <= 10:
             raise CatalogError(f"radius={radius:g} is not valid: give degrees above 0, at most 10")
@@ -105,7 +95,7 @@ class OtherList:
         found = {x: each for x in usual if (each := _column(table, source, given.get(x), usual[x])) is not None}
         words = {x: texts(table[found[x]]) for x in ("name", "classes") if x in found}
         places = Table({"Source_Name": words.get("name", np.full(len(table), ""))})
-        for each in (each for each in PLACES if each in found):
+        for each in {*PLACES} & {*found}:
             places[each] = numbers_of(table[found[each]], each, f"'{source}'", in_degrees=True)
         if {"GLON", "GLAT"} <= found.keys():
             fill_places(places, f"'{source}'")
@@ -120,32 +110,17 @@ class OtherList:
                 f"'{source}' has neither a column of names nor of positions that is known by its name; it has "
                 f"{', '.join(table.colnames[:8])}. Name it {_NAMES[0]}, or ra and dec (compare: --name, --ra-column)."
             )
-        return cls(
-            source,
-            np.asarray(places["Source_Name"]),
-            angles(places, "RAJ2000"),
-            angles(places, "DEJ2000"),
-            words.get("classes"),
-            q,
-            radius,
-            table,
-            found,
-        )
+        at = (angles(places, "RAJ2000"), angles(places, "DEJ2000"))
+        return cls(source, np.asarray(places["Source_Name"]), *at, words.get("classes"), q, radius, table, found)
 
-    def pairs(
-        self,
-        names: NDArray[np.str_],
-        ra: FloatArray,
-        dec: FloatArray,
-        *ellipse: FloatArray,
-        earlier: Iterable[NDArray[np.str_]] = (),
-    ) -> Pairs:
+    def pairs(self, names: NDArray[np.str_], *place: FloatArray, earlier: Iterable[NDArray[np.str_]] = ()) -> Pairs:
         """Return all pairs of a source and a row of this list that may be one: by name first, the nearest first.
 
-        A row matches by its name, unless several have it; else by an `earlier` name (:func:`names_of`), ``(N,)``
-        each, that one source has; or else all sources in whose error ellipse it is: semi-axes in degrees and position
-        angle, ``(N,)`` each; a source without one has a circle of `radius`.
+        A row matches by its name, unless several have it; else by an `earlier` name (:func:`names_of`) that one source
+        has; or else all sources in whose error ellipse it is. The `place` of N sources has right ascension and
+        declination, and semi-axes and position angle, in degrees; a source without an ellipse has a circle of `radius`.
         """
+        ra, dec, *ellipse = place
         row, seen = dict[str, int](), {""}
         for each in (names, *earlier):
             places = [place_of(name) for name in each.tolist()]
@@ -157,7 +132,7 @@ class OtherList:
         placed = np.flatnonzero(np.isfinite(ra) & np.isfinite(dec))
         rest = np.flatnonzero((named < 0) & np.isfinite(self.ra) & np.isfinite(self.dec))
         theirs = np.flatnonzero(named >= 0)
-        mine, by_name = named[theirs], np.ones(len(theirs), bool)
+        mine, number = named[theirs], len(theirs)
         if len(rest) and len(placed):
             major, minor, angle = (x[placed] for x in ellipse or [np.full(len(ra), np.nan)] * 3)
             a = np.where(major > 0, major, self.radius)
@@ -166,13 +141,13 @@ class OtherList:
             turn = here[placed[i]].position_angle(there[rest[j]]).rad - np.radians(np.nan_to_num(angle[i]))
             inside = np.hypot(np.cos(turn) / a[i], np.sin(turn) / b[i]) * distance.deg <= 1.0
             mine, theirs = np.append(mine, placed[i[inside]]), np.append(theirs, rest[j[inside]])
-            by_name = np.append(by_name, np.zeros(inside.sum(), bool))
-        separation = here[mine].separation(there[theirs]).deg
+        separation, by_name = here[mine].separation(there[theirs]).deg, np.arange(len(mine)) < number
         far = np.sum(by_name & (separation > 1.0))
         if far > max(1, 0.1 * len(mine)):
             text = f"{far} rows of '{self.source}' that match by name are more than a degree from these sources"
-            warnings.warn(f"{text}. Check whether its columns belong together", CatalogWarning, stacklevel=4)
-        return Pairs(mine, theirs, separation, by_name)[np.lexsort((np.nan_to_num(separation), ~by_name))]
+            warn(f"{text}. Check whether its columns belong together")
+        found = np.rec.fromarrays([mine, theirs, separation, by_name], _PAIR)
+        return found[np.lexsort((np.nan_to_num(separation), ~by_name))]
 
 
 def names_of(table: Table, columns: Iterable[str] = EARLIER) -> list[NDArray[np.str_]]:
@@ -201,33 +176,30 @@ def _column(table: Table, source: str, given: str | None, usual: tuple[str, ...]
 
 
 def numbers_of(column: Any, name: str, shown: str, *, in_degrees: bool = False) -> FloatArray:
-    """Return a column as numbers, NaN where it is empty; texts of places as degrees: :func:`text_degrees`.
+    """Return a column as numbers, NaN where it is empty; texts of places, and with `in_degrees` numbers, as degrees.
 
-    With `in_degrees` numbers of places are converted from their unit, too. Raises CatalogError when it holds others.
+    Raises CatalogError when it holds others.
     """
     data, is_place = np.asarray(column), name in PLACES
     try:
         if data.dtype.kind == "b":
             raise ValueError("truth values")
         if is_place and data.dtype.kind == "U":
-            found = text_degrees(data, column.unit, u.hourangle if name == "RAJ2000" else u.deg)
+            found = _degrees(data, column.unit, u.hourangle if name == "RAJ2000" else u.deg)
         else:
             found = numbers(data) * ((column.unit or u.deg).to("deg") if in_degrees else 1.0)
         if in_degrees and np.any(odd := np.abs(found) > EXPECTED[name].most):
             raise ValueError(f"{found[odd][0]:g} is beyond {EXPECTED[name].most:g} degrees")
     except (ValueError, u.UnitTypeError) as error:
-        what = f"{'angles' if is_place else 'numbers'} ({in_one_line(error)})"
-        raise CatalogError(
-            f"{shown}: column {column.name} does not hold {what}. Correct it, or name another."
-        ) from error
+        what = f"column {column.name} does not hold {'angles' if is_place else 'numbers'} ({in_one_line(error)})"
+        raise CatalogError(f"{shown}: {what}. Correct it, or name another.") from error
     return np.where(np.isinf(found), np.nan, found)
 
 
-def text_degrees(values: NDArray[np.str_], unit: u.UnitBase | None, sexagesimal: u.UnitBase) -> FloatArray:
-    """Return texts of angles in degrees, ``(N,)``, NaN for an empty one.
+def _degrees(values: NDArray[np.str_], unit: u.UnitBase | None, sexagesimal: u.UnitBase) -> FloatArray:
+    """Return texts of angles in degrees, ``(N,)``, NaN for an empty one; ValueError for other texts, or mixed ones.
 
     Decimal numbers are degrees and others sexagesimal, unless the column has a unit, or the text, such as 5h34m32s.
-    Raises ValueError where a text is no angle, or decimal numbers and others are mixed.
     """
     words = np.char.replace(np.char.strip(values), "−", "-")
     unit = None if isinstance(unit, u.UnrecognizedUnit) else unit  # VizieR has "h:m:s"

@@ -1,13 +1,9 @@
-"""Sources of one's own, which are in no catalogue: a table, a row or a fitted model, with what its finder knows.
-
-``docs/own-sources.md`` has the names that are known, and the formulas of what is derived.
-"""
+"""Sources of one's own, in no catalogue. ``docs/own-sources.md`` has known names, and formulas of what is derived."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -21,14 +17,13 @@ from numpy.typing import NDArray
 
 from fermiclass.brought import column_names as own
 from fermiclass.brought.entries import table_of
-from fermiclass.brought.plausibility import take_implausible_as_missing, warn_of_ratios
-from fermiclass.brought.published import in_usual_form
+from fermiclass.brought.published import in_usual_form, take_implausible_as_missing, warn_of_ratios
 from fermiclass.catalog import plausibility, reading
 from fermiclass.catalog.catalog import BY_ROW, Catalog
 from fermiclass.catalog.classes import CLASS_CODES, CLASS_TREE
 from fermiclass.catalog.origin import Brought, digest
 from fermiclass.catalog.plausibility import EXPECTED
-from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, CatalogWarning, Release, recognise
+from fermiclass.catalog.releases import RELEASES, REQUIRED_COLUMNS, Release, recognise, warn
 from fermiclass.catalog.time_bins import BINS, in_bins_of
 from fermiclass.errors import CatalogError, in_one_line, require
 from fermiclass.io import FloatArray
@@ -51,16 +46,16 @@ def read_sources(
     *,
     own_classes: bool = False,
 ) -> Catalog:
-    """Read sources of one's own, with whatever is known of them.
+    """Read sources of one's own, with whatever is known of them; a catalogue of the LAT as :func:`read_catalog` does.
 
     Parameters
     ----------
     source
         A file with a table (FITS, VOTable, Parquet, ECSV or CSV), an astropy table, a data frame, a dictionary of
         values or of columns, gammapy's `SkyModel` or catalogue source, or a list of dictionaries and models, which is
-        the table of their values. A dictionary may have the key 'model' with a fitted `SkyModel`, and 'flux_points'
-        with points of gammapy or fermipy, as :func:`fermiclass.brought.flux_points.band_fluxes` takes them. Names are
-        known in any case, those of fermipy and gammapy too; units are converted.
+        the table of their values. A dictionary may have the key 'model' with a fitted `SkyModel`, and 'flux_points' for
+        :func:`fermiclass.brought.entries.band_fluxes`. Names are known in any case, those of fermipy and gammapy
+        too; units are converted.
     columns
         The names in `source` of the catalogue's columns, where they are not known, such as ``{'Flux1000': 'flux'}``.
     variability_bins
@@ -73,8 +68,7 @@ def read_sources(
     -------
     Catalog
         A value that is not given is NaN, and CLASS1 empty. ``notes`` says what was taken from where, and ``in_doubt``
-        which sources have an implausible value, which counts as not given. A catalogue of the LAT is read by
-        :func:`read_catalog`.
+        which sources have an implausible value, which counts as not given.
 
     Raises
     ------
@@ -106,7 +100,7 @@ def read_sources(
         table = own.with_units_of_names(plain_table(table), {*(columns or {}).values()})
     except TypeError as error:
         raise CatalogError(f"{shown}: {in_one_line(error)}. Remove the column.") from error
-    catalog = _as_catalog(table, shown, own.standard_names(columns or {}, table.colnames, shown), own_classes)
+    catalog = _as_catalog(table, shown, own.standard_names(columns or {}, table, shown), own_classes)
     brought = [Brought("columns", ",".join(f"{side}={column}" for side, column in columns.items()))] if columns else []
     if variability_bins is not None:
         if not isinstance(variability_bins, Real) or not (variability_bins >= 2 and variability_bins % 1 == 0):
@@ -137,8 +131,6 @@ def learn_also(catalog: CatalogLike, source: Any) -> Catalog:
 
     Parameters
     ----------
-    catalog
-        The training catalogue.
     source
         The sources, as for :func:`read_sources`, with a column class: a word of letters and digits, or a class code.
 
@@ -149,11 +141,9 @@ def learn_also(catalog: CatalogLike, source: Any) -> Catalog:
     """
     catalog = catalog_of(catalog)
     more = in_bins_of(read_sources(source, own_classes=True), catalog.release.name, catalog)
-    if np.any(more.classes == ""):
-        raise CatalogError(
-            f"{more.source}: {np.sum(more.classes == '')} of {len(more)} rows have no class. Give each row a class "
-            "(column class), or leave it out."
-        )
+    if nameless := np.sum(more.classes == ""):
+        what = f"{more.source}: {nameless} of {len(more)} rows have no class"
+        raise CatalogError(f"{what}. Give each row a class (column class), or leave it out.")
     if groups := {*more.classes.tolist()} & {*CLASS_TREE} - {*CLASS_CODES}:
         raise CatalogError(f"{more.source}: '{min(groups)}' is a group of classes. Give one of them, or another word.")
 
@@ -172,29 +162,25 @@ def learn_also(catalog: CatalogLike, source: Any) -> Catalog:
     given |= {name: each for name in BY_ROW if (each := getattr(catalog, name)) is not None}
     counts = Counter(more.classes.tolist())
     taught = ", ".join(f"{count} {name}" for name, count in counts.items())
-    return replace(
-        catalog,
-        table=table,
-        notes=(*catalog.notes, *more.notes, f"sources of '{more.source}' to learn from: {taught}"),
-        brought=(*catalog.brought, Brought("also", more.source, more.sha256)),
-        own_classes=tuple(sorted({*catalog.own_classes, *counts} - {*CLASS_CODES})),
-        **{name: longer(each, rest.get(name)) for name, each in given.items()},
-    )
+    notes = (*catalog.notes, *more.notes, f"sources of '{more.source}' to learn from: {taught}")
+    brought = (*catalog.brought, Brought("also", more.source, more.sha256))
+    own_classes = tuple(sorted({*catalog.own_classes, *counts} - {*CLASS_CODES}))
+    by_row = {name: longer(each, rest.get(name)) for name, each in given.items()}
+    return replace(catalog, table=table, notes=notes, brought=brought, own_classes=own_classes, **by_row)
 
 
-def _as_catalog(given: Table, shown: str, said: Mapping[str, own.Said], own_classes: bool) -> Catalog:
+def _as_catalog(given: Table, shown: str, said: Mapping[str, str], own_classes: bool) -> Catalog:
     """Return the rows of a table as sources with the columns of the catalogue."""
     forms = in_usual_form(given, shown)
     found = own.find_columns(given, said, shown)
-    reading.refuse_hard(
-        [*given.colnames, *found], texts(given[found["Source_Name"]]) if "Source_Name" in found else (), shown
-    )
+    names = texts(given[found["Source_Name"]]) if "Source_Name" in found else ()
+    reading.refuse_hard([*given.colnames, *found], names, shown)
     clean, notes = Table(), forms
     for name, original in found.items():
         column, (unit, ucd) = given[original], reading.USUAL.get(name, (None, None))
         data, where = own.values_of(name, given, found, said, shown)
         expected = EXPECTED[name].unit if name in EXPECTED else None
-        usual = own.unit_of(name, given, found, said) or expected
+        usual = own.unit_of(name, given, found) or expected
         of_text = name in reading.USUAL and column.dtype.kind == "U"  # positions, which are degrees now
         given_unit = None if of_text else column.unit
         clean[name] = plain_column(data, given_unit or usual or unit, column.description, ucd)
@@ -205,7 +191,6 @@ def _as_catalog(given: Table, shown: str, said: Mapping[str, own.Said], own_clas
         if name not in found.values() and name not in clean.colnames:
             clean[name if standard in clean.colnames else standard] = given[name]
     rest = [name for name in given.colnames if name not in found.values()]
-    rest.sort(key=lambda name: not own.looks_known(name, found.values()))
     if "Variability_Index" in clean.colnames and BINS not in clean.colnames:
         notes.append("Variability_Index counts if its number of time bins is known (--variability-bins)")
     plausibility.take_marks_as_missing(clean, shown)
@@ -233,9 +218,7 @@ def _as_catalog(given: Table, shown: str, said: Mapping[str, own.Said], own_clas
     if np.any(unknown) and not own_classes:
         shown_words = ", ".join(np.unique(words[unknown]).tolist()[:_MOST_NAMED])
         notes.append(f"CLASS1 is no class code for {unknown.sum()} sources, which have no class: {shown_words}")
-    nameless = np.asarray(clean["Source_Name"]) == ""
-    numbered = np.array([f"row {place + 1}" for place in range(len(clean))])
-    clean["Source_Name"] = np.where(nameless, numbered, clean["Source_Name"])
+    clean["Source_Name"] = [str(name) or f"row {k}" for k, name in enumerate(clean["Source_Name"], start=1)]
     reading.put_back_second_associations(clean, OWN_SOURCES, shown)
     reading.fill_places(clean, shown, given[found["RAJ2000"]] if "RAJ2000" in found else None)
     return Catalog(clean, OWN_SOURCES, shown, digest(given), tuple(notes), in_doubt=in_doubt)
@@ -245,13 +228,12 @@ def _warn_of_unused(table: Table, said: Collection[str], done: Sequence[str]) ->
     """Warn of quantities that the user has named, and that tell nothing beside the others."""
     told = ((own.TS, "√TS"), (own.DELTA_TS, "√ΔTS"), (own.REFERENCE, own.REFERENCE))
     unused = [name for name, how in told if name in said and not any(how in note for note in done)]
-    if "Flux_Band" in table.colnames:
-        known = np.isfinite(np.asarray(table["Flux_Band"], float)).any(axis=0)
-        beside = np.append(known[1:], False) | np.append(False, known[:-1])
-        unused += [f"Flux_Band_{k + 1}" for k in np.flatnonzero(~(known & beside)) if f"Flux_Band_{k + 1}" in said]
+    if "Flux_Band" in table.colnames:  # a hardness ratio needs two neighbours
+        known = [False, *np.isfinite(np.asarray(table["Flux_Band"], float)).any(axis=0), False]
+        alone = [k for k in range(1, len(known) - 1) if not (known[k] and (known[k - 1] or known[k + 1]))]
+        unused += [f"Flux_Band_{k}" for k in alone if f"Flux_Band_{k}" in said]
     if unused:
-        message = f"--columns: {', '.join(unused)} not used, as nothing follows from it beside the other columns"
-        warnings.warn(message, CatalogWarning, stacklevel=4)
+        warn(f"--columns: {', '.join(unused)} not used, as nothing follows from it beside the other columns")
 
 
 def _derive(table: Table) -> list[str]:
@@ -311,8 +293,7 @@ def _complete_bands(table: Table) -> None:
         )
     flux, limit = _of_width(flux, bands), _of_width(limit, bands)
     if np.flatnonzero(np.isfinite(flux).any(axis=0)).tolist() == [0, 1, 2, 3, 4]:
-        message = "bands 1 to 5 are taken as those of 4FGL, from 50 MeV to 10 GeV; those of 3FGL and 3FHL are others"
-        warnings.warn(message, CatalogWarning, stacklevel=4)
+        warn("bands 1 to 5 are taken as those of 4FGL, from 50 MeV to 10 GeV; those of 3FGL and 3FHL are others")
     if error.shape[1] <= max(_BANDS):
         error = _of_width(error, bands)
         error = np.stack([-np.abs(error), error], axis=2)
@@ -331,17 +312,12 @@ def _of_width(data: FloatArray, width: int) -> FloatArray:
 
 def _add_parameters(table: Table, add: Any, get: Any) -> None:
     """Add the parameters that fermipy lists: norm, alpha, beta, Eb, or Prefactor, Index (below 0), Scale."""
-    values, errors = (np.asarray(get(name)).reshape(len(table), -1) for name in (own.VALUES, own.ERRORS))
-    if values.shape[1] < 3:
-        return
-    errors = errors if errors.shape == values.shape else np.full_like(values, np.nan)
+    values, errors = (_of_width(np.asarray(get(name)).reshape(len(table), -1), 4) for name in (own.VALUES, own.ERRORS))
     kind = np.asarray(table[own.SPECTRUM]) if own.SPECTRUM in table.colnames else np.full(len(table), "")
-    curved, straight = kind == "LogParabola", kind == "PowerLaw"
-    for name, place in (("LP_Index", 1), ("LP_beta", 2)):
-        if values.shape[1] > 3:
-            add(name, np.where(curved, values[:, place], np.nan), f"param_values[{place}]")
-            add(f"Unc_{name}", np.where(curved, errors[:, place], np.nan), f"param_errors[{place}]")
-    add("PL_Index", np.where(straight, np.abs(values[:, 1]), np.nan), "−param_values[1] of a PowerLaw")
-    add("Unc_PL_Index", np.where(straight, errors[:, 1], np.nan), "param_errors[1] of a PowerLaw")
-    if values.shape[1] > 3 and own.REFERENCE not in table.colnames:
-        table[own.REFERENCE] = np.where(curved, values[:, 3], np.nan)
+    curved, straight = (np.where(kind == name, 1.0, np.nan) for name in ("LogParabola", "PowerLaw"))
+    for name, of_kind, place in (("LP_Index", curved, 1), ("LP_beta", curved, 2), ("PL_Index", straight, 1)):
+        value = np.abs(values[:, 1]) if name == "PL_Index" else values[:, place]
+        add(name, of_kind * value, f"param_values[{place}]")
+        add(f"Unc_{name}", of_kind * errors[:, place], f"param_errors[{place}]")
+    if own.REFERENCE not in table.colnames:
+        table[own.REFERENCE] = curved * values[:, 3]

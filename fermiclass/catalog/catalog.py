@@ -26,16 +26,10 @@ from fermiclass.errors import ClassError, FeatureError
 
 if TYPE_CHECKING:
     import pandas as pd
-    from astropy.coordinates import SkyCoord
 
 LATITUDE_EDGE = 10.0  #: |GLAT| in degrees from which a source is far from the plane.
-
-#: Scale height of the Galactic disc on the sky, in degrees: latitude matters below it, and hardly far above.
-DISC = 3.0
-
-#: Larger numbers count as missing: their squares and products would overflow, and no catalogue has any.
-LARGEST = 1e100
-
+DISC = 3.0  #: Scale height of the Galactic disc on the sky, in degrees: latitude matters below it, hardly far above.
+LARGEST = 1e100  #: Larger numbers count as missing: their squares would overflow, and no catalogue has any.
 #: Attributes of a catalogue that have a value for each source, or are None.
 BY_ROW = ("in_doubt", "own_labels", "own_weights", "further")
 
@@ -86,22 +80,12 @@ class Catalog:
         return np.where(self.classes == "", SOURCE_STATUSES[0], told)
 
     @property
-    def positions(self) -> SkyCoord:
-        """(N,) positions, ICRS."""
-        from astropy.coordinates import SkyCoord
-
-        return SkyCoord(self.column("RAJ2000"), self.column("DEJ2000"), unit="deg")
-
-    @property
     def origin(self) -> Origin:
         """Where the catalogue comes from: enough to know it again."""
         return Origin(self.source, self.sha256, self.release.name, self.brought)
 
     def column(self, name: str) -> NDArray[np.float64]:
-        """Return a column as a contiguous float64 array; NaN where it is masked or beyond `LARGEST`, or lacking.
-
-        Raises FeatureError if the column does not hold numbers.
-        """
+        """Return a column as float64, NaN where it is masked, beyond `LARGEST` or lacking; FeatureError for a text."""
         if name not in self.table.colnames:
             return np.full(len(self), np.nan)
         column = self.table[name]
@@ -122,10 +106,7 @@ class Catalog:
         return len(self.table)
 
     def __getitem__(self, rows: Any) -> Catalog:
-        """Return the catalogue of some rows: a mask, indices or a slice, or one row by its number or any of its names.
-
-        Raises SourceError as :func:`fermiclass.find_source`.
-        """
+        """Return the catalogue of some rows: a mask, indices or a slice, or a row by number or :func:`find_source`."""
         rows = find_source(self, rows) if isinstance(rows, str) else rows
         index = np.atleast_1d(np.arange(len(self))[rows])
         of_rows = {name: each[index] for name in BY_ROW if (each := getattr(self, name)) is not None}
@@ -136,12 +117,10 @@ class Catalog:
         return replace(self, table=self.table[index], brought=brought, **of_rows)
 
     def is_target(self, grouping: ClassGrouping, targets: str = "uncertain") -> NDArray[np.bool_]:
-        """Return which sources to label, ``(N,)``.
+        """Return which sources to label, ``(N,)``; never one of the sources `further`.
 
         ``'unassociated'``: sources without a class. ``'bcu'``: blazars of uncertain type. ``'uncertain'``: both, and
         unk. A source that the grouping learns from, or with a label of one's own, is none. ``'all'``: every source.
-        One of the sources `further` is never one to label.
-
         Raises ClassError when `targets` is none of these.
         """
         own = np.ones(len(self), bool) if self.further is None else ~self.further

@@ -87,10 +87,9 @@ _LEAST_OF_A_KIND = 5  # pulsars of each kind from which on both are learned
 
 
 def natures_of(codes: ArrayLike, *, two_kinds: bool = True) -> NDArray[np.bool_]:
-    """Return which of :data:`NATURES` a source with each class code can have, ``(N, 5)``.
+    """Return which of :data:`NATURES` a source with each class code can have, ``(N, 5)``; all for an unknown code.
 
-    An empty code, and one that nobody described, can have all. Without `two_kinds`, the catalogue does not tell
-    millisecond pulsars from others: what can be of either kind can be of both.
+    Without `two_kinds` of pulsars in the catalogue, what can be of either kind can be of both.
     """
     given = np.asarray(codes, dtype=str)
     possible = np.full((len(given), len(NATURES)), True)
@@ -103,10 +102,9 @@ def natures_of(codes: ArrayLike, *, two_kinds: bool = True) -> NDArray[np.bool_]
 
 
 def default_classes(codes: ArrayLike) -> str:
-    """Return the grouping that a catalogue with these class codes is learned with where none is named.
+    """Return the grouping that a catalogue with these class codes is learned with: :data:`NATURES`, or sets of them.
 
-    The classes are :data:`NATURES`; a code with several natures teaches what they have in common. Without
-    :func:`has_two_kinds` both kinds of pulsars are one class, psr.
+    Without :func:`has_two_kinds` both kinds of pulsars are one class, psr.
     """
     merged = {} if has_two_kinds(codes) else {"msp": "psr"}
     learned: dict[str, list[str]] = {}
@@ -121,9 +119,8 @@ def default_classes(codes: ArrayLike) -> str:
 def with_default(spec: str, codes: ArrayLike) -> str:
     """Return a text of classes with those of :func:`default_classes` in place of the item ``default``.
 
-    Other items take the classes that they name from it. Kinds stand where their class stood, also in labels of several
-    groups: ``default,hsp:bll,lsp:bll`` has ``hsp|lsp|fsrq`` in place of ``bll|fsrq``. The class itself stays if it is
-    named too: ``default,msp,spider:msp``.
+    Other items take the classes that they name from it. Kinds stand where their class stood, also in sets:
+    ``default,hsp:bll,lsp:bll`` has ``hsp|lsp|fsrq`` for ``bll|fsrq``. A class that is named too stays.
     """
     items = _parts(spec)
     added = [item for item in items if item.lower() != DEFAULT_ITEM]
@@ -147,10 +144,7 @@ def with_default(spec: str, codes: ArrayLike) -> str:
 
 
 def has_two_kinds(codes: ArrayLike) -> bool:
-    """Return whether the class codes of a catalogue, (N,), tell millisecond pulsars from others (4FGL-DR3 and later).
-
-    They do if it has five or more of each kind.
-    """
+    """Return whether class codes, (N,), tell millisecond pulsars from others (DR3 and later): five or more of each."""
     given = np.asarray(codes, dtype=str)
     return all(np.sum(given == kind) >= _LEAST_OF_A_KIND for kind in CLASS_TREE["pulsar"])
 
@@ -171,9 +165,7 @@ class ClassGrouping:
 
     @classmethod
     def parse(cls, spec: str | ClassGrouping) -> ClassGrouping:
-        """Parse items separated by commas.
-
-        What a group contains does not depend on the order or the names of groups.
+        """Parse items separated by commas, in any order.
 
         ======================  ========================================================================================
         item                    what it says
@@ -226,10 +218,7 @@ class ClassGrouping:
         return np.array([set(self.members[name]) <= set(CLASS_TREE[top]) for name in names], dtype=bool)
 
     def of_agn(self, names: Iterable[str]) -> NDArray[np.bool_]:
-        """Return which groups count as AGN, ``(C,)``: those of AGN only, and those with bll or fsrq.
-
-        These two are most of the sources with a class.
-        """
+        """Return which groups count as AGN, ``(C,)``: those of AGN only, and those with bll or fsrq, which are most."""
         mostly = np.array([not {"bll", "fsrq"}.isdisjoint(self.members[name]) for name in names], dtype=bool)
         return mostly | self.within("agn", names)
 
@@ -244,10 +233,7 @@ class ClassGrouping:
         return groups
 
     def label_of(self, word: str) -> str:
-        """Return the label that a word stands for: a group, a class code, or several of them with ``|`` between.
-
-        Raises ClassError when it is none of these, or stands for no group.
-        """
+        """Return the label of a word: a group, a class code, or several with ``|`` between; else ClassError."""
         groups = {name.lower(): name for name in self.names}
         found: list[str] = []
         for part in (part.strip().lower() for part in word.split(_OR)):
@@ -336,10 +322,7 @@ def _check(spec: str, items: _Items) -> list[str]:
 
 
 def _rest(spec: str, items: _Items, named: list[str]) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """Return members and sets, with what the items do not write: msp in psr, what is other, what kinds share.
-
-    Raises ClassError for a class of which one kind is named only.
-    """
+    """Return members and sets, with what the items do not write: msp in psr, what is other, what kinds share."""
     members, sets = dict(items.members), dict(items.sets)
     if "psr" in named and "msp" not in named:
         named = [*named, "msp"]

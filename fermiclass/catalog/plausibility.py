@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,23 +10,20 @@ from astropy.units import Unit, UnitConversionError, UnrecognizedUnit, photon
 from numpy.typing import NDArray
 
 from fermiclass.catalog.classes import CLASS_CODES
-from fermiclass.catalog.releases import CatalogWarning
+from fermiclass.catalog.releases import warn
 from fermiclass.errors import CatalogError
 from fermiclass.io import FloatArray
 
 
 class Expected(NamedTuple):
-    """The unit of a column, the range of the median of any sample of sources, and the far wider one of possible values.
-
-    `positive` says whether only positive values are usable.
-    """
+    """The unit of a column, the range of the median of any sample of sources, and the one of possible values."""
 
     unit: str
     low: float
     high: float
     least: float
     most: float
-    positive: bool = True
+    positive: bool = True  #: Whether only positive values are usable.
 
 
 #: Expected values by column. The medians of 4FGL lie in the middle of their ranges, in orders of magnitude.
@@ -82,9 +78,8 @@ _MOST_NAMED = 5
 def convert_units(table: Table, source: str) -> None:
     """Convert columns in other units to the units of the catalogue, in place.
 
-    Raises CatalogError when a column does not hold numbers, or has the unit of another quantity.
-
-    Warns with CatalogWarning when a column is converted, or its unit is unknown.
+    Warns when a column is converted, or its unit is unknown. Raises CatalogError when a column does not hold numbers,
+    or has the unit of another quantity.
     """
     for name in (name for name in EXPECTED if name in table.colnames):
         if table[name].dtype.kind not in "fiub":
@@ -95,10 +90,10 @@ def convert_units(table: Table, source: str) -> None:
         if found is None or found == wanted:
             continue
         if isinstance(found, UnrecognizedUnit):
-            _warn(f"{source}: column {name} is in '{found}', an unknown unit: taken as {str(wanted) or 'none'}")
+            warn(f"{source}: column {name} is in '{found}', an unknown unit: taken as {str(wanted) or 'none'}")
             continue
         if "ph" in EXPECTED[name].unit and found.is_equivalent(wanted / photon):
-            _warn(f"{source}: column {name} is in {found}, without photons: taken as {found * photon}")
+            warn(f"{source}: column {name} is in {found}, without photons: taken as {found * photon}")
             found = found * photon
         try:
             factor = found.to(wanted)
@@ -110,7 +105,7 @@ def convert_units(table: Table, source: str) -> None:
         table[name].unit = wanted
         set_values(table, name, np.asarray(table[name]) * factor)
         if not np.isclose(factor, 1.0, rtol=1e-12, atol=0.0):
-            _warn(f"{source}: column {name} is in {found}: converted to {wanted}")
+            warn(f"{source}: column {name} is in {found}: converted to {wanted}")
 
 
 def take_marks_as_missing(table: Table, source: str, *, zeros: bool = True) -> None:
@@ -119,8 +114,7 @@ def take_marks_as_missing(table: Table, source: str, *, zeros: bool = True) -> N
     Between the other values of its column such a number is a value. It is missing where it is impossible; where it is
     far larger than all others, or negative and they are not; and where it is beyond them and the most frequent one. In
     a known column, a possible number that is there once is a value. With `zeros`, an impossible 0 is missing, too.
-
-    Warns with CatalogWarning for each such column.
+    Warns for each such column.
     """
     numeric = [name for name in table.colnames if table[name].dtype.kind in "fiu"]
     for name in sorted(numeric, key=lambda name: "_UL" in name):
@@ -131,12 +125,12 @@ def take_marks_as_missing(table: Table, source: str, *, zeros: bool = True) -> N
             gone = np.isin(values, marks)
             count = count_sources(int(gone.reshape(len(table), -1).any(axis=1).sum()))
             shown = ", ".join(f"{mark:.15g}" for mark in marks)
-            _warn(f"{source}: column {name} is {shown} for {count}, a number for missing values: taken as missing")
+            warn(f"{source}: column {name} is {shown} for {count}, a number for missing values: taken as missing")
             set_values(table, name, np.where(gone, np.nan, table[name]))
     if zeros and {*PLACES[:2]} <= {*table.colnames}:
         nowhere = np.all([np.asarray(table[name]) == 0 for name in PLACES[:2]], axis=0)
         if nowhere.any():
-            _warn(
+            warn(
                 f"{source}: {' and '.join(PLACES[:2])} are 0 for {count_sources(int(nowhere.sum()))}: taken as missing"
             )
         for name in PLACES[:2] if nowhere.any() else ():
@@ -171,11 +165,10 @@ def _is_mark(mark: float, name: str, values: FloatArray) -> bool:
 
 
 def check_values(table: Table, source: str) -> None:
-    """Take impossible values as missing, in place, and warn of implausible ones. Longitudes become 0 to 360 degrees.
+    """Take impossible values as missing, in place, with a warning. Longitudes become 0 to 360 degrees.
 
-    Warns with CatalogWarning when most values of a column are unusable, when all are the same, or when their median is
-    outside the expected range: then its unit is in doubt, and its values stay; and when single values are impossible.
-    Angles have a range in any unit, and impossible ones never stay.
+    Also warns when most values of a column are unusable, when all are the same, or when their median is outside the
+    expected range: then its unit is in doubt, and its values stay, but for impossible angles.
     """
     for name in (name for name in table.colnames if name in EXPECTED):
         values, expected = np.asarray(table[name], np.float64), EXPECTED[name]
@@ -184,7 +177,7 @@ def check_values(table: Table, source: str) -> None:
                 impossible = np.isfinite(values) & ~((values >= expected.least) & (values <= expected.most))
             if np.any(impossible):
                 set_values(table, name, np.where(impossible, np.nan, table[name]))
-                _warn(
+                warn(
                     f"{source}: column {name} is beyond {expected.least:g} to {expected.most:g} for "
                     f"{count_sources(int(np.sum(impossible.reshape(len(table), -1).any(axis=1))))}, such as "
                     f"{values[impossible][0]:.3g}: taken as missing"
@@ -211,14 +204,14 @@ def _warn_of_column(name: str, values: FloatArray, source: str) -> bool:
     usable = values[np.isfinite(values) & ((values > 0.0) if expected.positive else True)]
     if values.ndim == 1 and 2 * usable.size < values.size:
         few = f"a usable value for only {usable.size} of {values.size} sources" if usable.size else "no usable value"
-        _warn(f"{source}: column {name} has {few}: all other values are imputed")
+        warn(f"{source}: column {name} has {few}: all other values are imputed")
     if usable.size < FEW:
         return True
     median = float(np.median(usable))
     if np.all(usable == usable[0]):
-        _warn(f"{source}: column {name} is {median:g} for all sources: it carries no information")
+        warn(f"{source}: column {name} is {median:g} for all sources: it carries no information")
     elif not expected.low <= median <= expected.high:
-        _warn(
+        warn(
             f"{source}: column {name} is implausible: its median is {median:.3g}, expected {expected.low:g} to "
             f"{expected.high:g}" + f" {expected.unit}" * bool(expected.unit) + ". Check the column and its unit"
         )
@@ -231,22 +224,22 @@ def check_texts(table: Table, source: str) -> None:
     names, classes = np.asarray(table["Source_Name"]), np.char.lower(np.asarray(table["CLASS1"]))
     nameless = int(np.sum(names == ""))
     if nameless:
-        _warn(f"{source}: {count_sources(nameless)} without a name: only the row identifies them")
+        warn(f"{source}: {count_sources(nameless)} without a name: only the row identifies them")
     for column, texts in (("Source_Name", names), ("CLASS1", classes)):
         odd = sum(not text.isascii() or not text.isprintable() for text in texts.tolist())
         if odd:
-            _warn(f"{source}: column {column} is not ASCII for {count_sources(odd)}: unreadable letters were replaced")
+            warn(f"{source}: column {column} is not ASCII for {count_sources(odd)}: unreadable letters were replaced")
     codes, counts = np.unique(classes, return_counts=True)
     unknown = [f"{code} ({n})" for code, n in zip(codes, counts, strict=True) if code and code not in CLASS_CODES]
     if unknown:
         more = ", ..." if len(unknown) > _MOST_NAMED else ""
-        _warn(
+        warn(
             f"{source}: CLASS1 has unknown classes: {', '.join(unknown[:_MOST_NAMED])}{more}. They count as 'other': "
             "they are neither learned under another name nor labelled"
         )
     found, counts = np.unique(names[names != ""], return_counts=True)
     if np.any(counts > 1):
-        _warn(
+        warn(
             f"{source} has {np.sum(counts > 1)} names of sources more than once, such as {found[counts > 1][0]}: each "
             "row is treated as a separate source"
         )
@@ -255,7 +248,3 @@ def check_texts(table: Table, source: str) -> None:
 def count_sources(count: int) -> str:
     """Return a number of sources in words, such as '1 source'."""
     return f"{count} source" + "s" * (count != 1)
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, CatalogWarning, stacklevel=5)

@@ -1,4 +1,4 @@
-"""Reading and checking a catalogue from a file, a table or an open FITS file."""
+"""Reading and checking a catalogue from a file or a table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hashlib
 import logging
 import os
 import re
-import warnings
 from collections.abc import Collection, Iterable
 from functools import cache
 from importlib.resources import files
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from astropy.io import fits
 from astropy.table import Column, Table
 from numpy.typing import NDArray
 
@@ -23,17 +21,16 @@ from fermiclass.catalog.origin import digest
 from fermiclass.catalog.plausibility import check_texts, check_values, convert_units, take_marks_as_missing
 from fermiclass.catalog.releases import (
     BAND_EDGES,
-    CatalogWarning,
     Release,
     UnknownReleaseWarning,
     lacks_second_associations,
     recognise,
+    warn,
     warn_of_unknown_facts,
 )
 from fermiclass.catalog.source_names import position_in_name
 from fermiclass.errors import CatalogError, in_one_line
 from fermiclass.io.files import read_bytes
-from fermiclass.io.fits_tables import hdu_table
 from fermiclass.io.plain import numbers, plain_column, plain_table
 from fermiclass.io.tables import parse_table
 
@@ -59,19 +56,14 @@ _OWN = "To label sources of your own, name a catalogue to learn from (--train-on
 _REMEDY = f"Use a 4FGL release from the Fermi Science Support Center, such as 4FGL-DR4 (gll_psc_v35.fit). {_OWN}"
 
 
-def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.BinTableHDU) -> Catalog:
-    """Read a LAT catalogue of the 4FGL kind.
+def read_catalog(source: str | os.PathLike[str] | Table) -> Catalog:
+    """Read a LAT catalogue of the 4FGL kind: every source, in the order of the file.
 
     Parameters
     ----------
     source
         A FITS file, as released or with fewer columns, or the same table as VOTable or Parquet with the catalogue's
-        column names. The file may be compressed. Or an `astropy.table.Table`, an open `HDUList`, or the table's HDU.
-
-    Returns
-    -------
-    Catalog
-        Every source, in the order of the file.
+        column names. The file may be compressed. Or an `astropy.table.Table`.
 
     Raises
     ------
@@ -89,28 +81,22 @@ def read_catalog(source: str | os.PathLike[str] | Table | fits.HDUList | fits.Bi
         path = Path(source)
         content = read_bytes(path)
         return as_catalog(parse_table(content, path, KEY_COLUMNS), path, hashlib.sha256(content).hexdigest())
-    if isinstance(source, Table):
-        try:
-            return as_catalog(plain_table(source), "<Table>", digest(source))
-        except TypeError as error:
-            raise CatalogError(f"<Table>: {in_one_line(error)}. Remove the column.") from error
-    if not isinstance(source, fits.HDUList | fits.BinTableHDU):
+    if not isinstance(source, Table):
         raise CatalogError(
-            f"the catalogue is a {type(source).__name__}, expected a path, an astropy table or an open FITS file. Turn "
-            "a data frame into a table with astropy.table.Table.from_pandas."
+            f"the catalogue is a {type(source).__name__}, expected a path or an astropy table. Turn an open FITS file "
+            "into one with astropy.table.Table.read, and a data frame with Table.from_pandas."
         )
     try:
-        table = hdu_table(source if isinstance(source, fits.HDUList) else [source], KEY_COLUMNS)
-    except ValueError as error:
-        raise CatalogError(f"the HDU list is not a catalogue: {error}. {_REMEDY}") from error
-    return as_catalog(table, "<HDUList>", digest(table))
+        return as_catalog(plain_table(source), "<Table>", digest(source))
+    except TypeError as error:
+        raise CatalogError(f"<Table>: {in_one_line(error)}. Remove the column.") from error
 
 
 def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
-    """Return a plain table as a catalogue with standard column names, after checks of its values.
+    """Return a plain table of a file, or a kind of object, as a catalogue with standard column names, checked.
 
-    The metadata of the table have the keywords of the release; `source` is its file, or the kind of object. Raises
-    CatalogError when columns or rows are missing, or have other types.
+    The metadata have the keywords of the release. Raises CatalogError when columns or rows are missing, or have other
+    types.
     """
     name, shown = (source.name, f"'{source.name}'") if isinstance(source, Path) else (source, source)
     refuse_hard(table.colnames, (), shown)
@@ -128,7 +114,7 @@ def as_catalog(table: Table, source: Path | str, sha256: str) -> Catalog:
     join_bands(clean)
     _check_required(clean, release, shown)
     if doubt:
-        warnings.warn(f"{shown} {doubt}", UnknownReleaseWarning, stacklevel=3)
+        warn(f"{shown} {doubt}", UnknownReleaseWarning)
     warn_of_unknown_facts(release)
     for old, new in release.of_power_laws.items():
         if new not in clean.colnames and {old, "SpectrumType"} <= set(clean.colnames):
@@ -161,8 +147,7 @@ def refuse_hard(columns: Collection[str], names: Iterable[str], source: str) -> 
 def join_bands(table: Table, known: Collection[int] = tuple(BAND_EDGES)) -> None:
     """Turn columns X_Band_1 ... X_Band_n, as of a data frame, into one column X_Band.
 
-    It has n values, if that is one of the known numbers of bands, else the 8 of 4FGL-DR4, NaN without a column. More
-    than 8 are two values of each band.
+    It has n values, if that is a known number, else the 8 of 4FGL-DR4, NaN without a column, or two for each of these.
     """
     bands: dict[str, dict[int, str]] = {}
     for name in table.colnames:
@@ -247,7 +232,7 @@ def fill_places(table: Table, source: str, right_ascension: Any = None) -> None:
             text = f"{source}: {what} of {such} are more than a degree from RAJ2000 and DEJ2000"
             if np.mean(far) > 0.1:  # no few values
                 raise CatalogError(f"{text}. {remedy}.")
-            warnings.warn(f"{text}: {done}", CatalogWarning, stacklevel=4)
+            warn(f"{text}: {done}")
             known[one] &= ~far
     for frame, other in (("galactic", "icrs"), ("icrs", "galactic")):
         empty = known[other] & ~known[frame]
@@ -276,9 +261,8 @@ def refuse_other_angles(places: NDArray[np.float64], given: Any, source: str) ->
 def lost_second_associations() -> dict[str, tuple[str, str]]:
     """Return ASSOC2 and CLASS2 of DR3 by Source_Name; ``catalogs/make_second_associations.py`` makes the table.
 
-    DR3 names a counterpart that is too improbable for an association, ASSOC2, and its class, CLASS2, for 309
-    unassociated sources. 297 of them are still unassociated in DR4 (v35). DR4 leaves both columns empty there, but
-    keeps ASSOC_PROB_BAY, the probability of this counterpart, for all of them. So the counterpart was not withdrawn.
+    DR3 names a second counterpart of 309 unassociated sources. DR4 leaves it out for the 297 that are unassociated
+    still, but keeps its probability, ASSOC_PROB_BAY: it was not withdrawn.
     """
     text = files("fermiclass.catalog").joinpath("second_associations.csv").read_text(encoding="utf-8")
     rows = (line.split(",") for line in text.splitlines()[1:])
@@ -286,10 +270,9 @@ def lost_second_associations() -> dict[str, tuple[str, str]]:
 
 
 def put_back_second_associations(table: Table, release: Release, source: str) -> None:
-    """Put back into a table the second associations that DR4 lost, where it has none, and a probability of one if any.
+    """Put back into a table of DR4, a later or no release what DR4 lost, where it has none, and a probability if any.
 
-    That is a table of 4FGL-DR4, of a later release, or one that does not say of which release it is. Warns with
-    CatalogWarning if no name of a release tells a place, by which sources are known.
+    Warns with CatalogWarning if no name of a release tells a place, by which sources are known.
     """
     if not lacks_second_associations(release) or not {*_SECOND} <= {*table.colnames}:
         return
@@ -301,7 +284,7 @@ def put_back_second_associations(table: Table, release: Release, source: str) ->
     rows = [row for row in np.flatnonzero(bare) if places[row] in lost]
     if release.sources and not any(places):
         text = "no name of a source has its place: second associations that 4FGL-DR4 lost are not put back"
-        warnings.warn(f"{source}: {text}. Give the names of 4FGL", CatalogWarning, stacklevel=4)
+        warn(f"{source}: {text}. Give the names of 4FGL")
     if not rows:
         return
     for k, name in enumerate(_SECOND):

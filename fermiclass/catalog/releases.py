@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 _OF_LOG_PARABOLA = ("LP_Index", "Unc_LP_Index", "LP_beta", "Unc_LP_beta")
@@ -53,6 +54,14 @@ class CatalogWarning(UserWarning):
 
 class UnknownReleaseWarning(CatalogWarning):
     """The release of the catalogue is unknown. It is read as far as its columns allow."""
+
+
+def warn(message: str, kind: type[Warning] = CatalogWarning) -> None:
+    """Warn at the line outside fermiclass that led to it."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals["__name__"].startswith("fermiclass"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, kind, stacklevel=level)
 
 
 #: Facts of a release that other files have, and what is used where they are not known.
@@ -148,17 +157,7 @@ _MUCH_LONGER = 1.5  # ratio of the years of two releases from which labels suffe
 
 # Releases since DR3 have the same soft Galactic bit, which earlier ones never set, and the last two the same priors.
 _NEWEST = next(release for release in RELEASES if release.name == "4FGL-DR4")
-_UNKNOWN = replace(
-    _NEWEST,
-    name="unknown",
-    catalogue="",
-    versions=(0, 0),
-    years=0,
-    sources=0,
-    reference="",
-    renamed=_ONE_CLASS_COLUMN,
-    facts=(),
-)
+_UNKNOWN = _with_priors("unknown", "", (0, 0), 0, 0, "", _NEWEST.bins, _ONE_CLASS_COLUMN, facts=())
 
 
 def lacks_second_associations(release: Release) -> bool:
@@ -170,7 +169,7 @@ def warn_of_unknown_facts(release: Release) -> None:
     """Warn of a release of whose :data:`FACTS` nothing is known, and say what is used in their place."""
     if release.facts is None:
         used = "; ".join(f"{name}: {instead}" for name, instead in FACTS.items())
-        warnings.warn(f"facts of {release.name} are not known. {used}", CatalogWarning, stacklevel=3)
+        warn(f"facts of {release.name} are not known. {used}")
 
 
 def bins_of(release: str) -> int:
@@ -179,10 +178,9 @@ def bins_of(release: str) -> int:
 
 
 def recognise(header: Mapping[str, object], columns: Collection[str], num_sources: int) -> tuple[Release, str]:
-    """Find the release of a table from its header, or from its number of sources if it has no CDS-NAME.
+    """Return the release of a table by its header, or number of sources, and what is in doubt, '' for a known one.
 
-    Return it, and what is in doubt, '' for a known release. A later version of a release is this release; an unknown
-    one is named 'unknown' and has the meaning of 4FGL-DR4.
+    A later version of a release is this release; an unknown one is named 'unknown' and has the meaning of 4FGL-DR4.
     """
     catalogue = str(header.get("CDS-NAME", "")).strip()
     version = str(header.get("VERSION", "")).strip().lower().lstrip("v")
@@ -199,47 +197,36 @@ def recognise(header: Mapping[str, object], columns: Collection[str], num_source
     if not catalogue and "DataRelease" in columns:
         about += ", a release after 4FGL-DR1"  # which has no column DataRelease
     number = re.match(r"\d+", version)
-    began = [
-        release
-        for release in RELEASES
-        if catalogue == release.name
-        or (catalogue == release.catalogue and number and release.versions[0] <= int(number[0]))
-    ]
-    later = began[-1] if began else _UNKNOWN
+    later = _UNKNOWN
+    for release in RELEASES:
+        begun = catalogue == release.catalogue and number and release.versions[0] <= int(number[0])
+        if begun or catalogue == release.name:
+            later = release
     if later.sources and num_sources > _LATER_SLACK * later.sources:
         later = _UNKNOWN
     if later is _UNKNOWN:
-        means = (
-            f"it is read as far as its columns allow, with the meaning of columns, Flags and priors in {_NEWEST.name}"
-        )
+        means = f"read as far as its columns allow, with the meaning of columns, Flags and priors in {_NEWEST.name}"
     else:
-        means = f"it is taken for another version of {later.name}, with the same meaning of columns, Flags and priors"
-    return later, f"is not of a known release ({about}): {means}"
+        means = f"taken for another version of {later.name}, with the same meaning of columns, Flags and priors"
+    return later, f"is not of a known release ({about}): it is {means}"
 
 
 def warn_of_other_release(trained: str, labelled: Release, columns: Collection[str]) -> None:
-    """Warn when training and labelled release have other exposures, or were fitted with other priors of a column.
-
-    The values and error bars of the labelled sources then mean different things. Unknown releases are not compared.
-    """
+    """Warn when training and labelled release, if known, have other exposures, or were fitted with other priors."""
     found = [release for release in RELEASES if release.name == trained]
     if not found or labelled not in RELEASES:
         return
     if max(found[0].years, labelled.years) > _MUCH_LONGER * min(found[0].years, labelled.years):
-        warnings.warn(
+        warn(
             f"{labelled.name} has {labelled.years} years of data, and {trained}, the training catalogue, "
             f"{found[0].years}: significances grow with time, that of curvature above all, by which pulsars are known. "
             "Of the later classes of 3FGL a model of 4FGL-DR4 has an NLL of 0.48, and one of 3FGL 0.35. Train on "
-            f"{labelled.name}",
-            CatalogWarning,
-            stacklevel=3,
+            f"{labelled.name}"
         )
     for column in sorted({*found[0].priors, *labelled.priors} & set(columns)):
         if found[0].priors.get(column) != labelled.priors.get(column):
-            warnings.warn(
+            warn(
                 f"{labelled.name} fits {column} with {labelled.prior_text(column)}, and {trained}, the training "
                 f"catalogue, with {found[0].prior_text(column)}: the values of faint sources differ for this reason "
-                f"alone. Train on {labelled.name}, or leave {column} out (--features)",
-                CatalogWarning,
-                stacklevel=3,
+                f"alone. Train on {labelled.name}, or leave {column} out (--features)"
             )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-import warnings
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fermiclass.catalog.releases import RELEASES, CatalogWarning
+from fermiclass.catalog.releases import RELEASES, warn
 from fermiclass.errors import SourceError
 
 #: Columns with other names of a source. A name that the first group has is not looked for in the second.
@@ -39,37 +38,16 @@ _POSITION = re.compile(r"j(\d{2})(\d{2})(\.\d)?([+-])(\d{2})(\d{2})[a-z]{0,2}")
 _RADIUS = 0.3  # degrees: positions of 1FGL and 4FGL seldom differ by more
 
 
-class _Sources(Protocol):
-    """What names are looked for in: a :class:`fermiclass.Catalog`."""
+def find_source(catalog: Any, name: str) -> int:
+    """Return the row of the source of a catalogue with a name. Case and spaces do not matter, nor Mkn or Mrk.
 
-    @property
-    def table(self) -> Any: ...
+    The names are compared in this order: Source_Name, with or without ``4FGL``; ASSOC1, and the names of an earlier
+    4FGL release and of an extended source; the names in other gamma-ray catalogues and of a second association; the
+    gamma-ray names without their catalogue; the first word of all these names. Last, a name of an earlier list, such as
+    ``1FGL J1104.4+3812``, stands for the only source within 0.3 degrees of its position, with a `CatalogWarning`; and
+    ``row 3`` for the third row.
 
-    @property
-    def names(self) -> NDArray[np.str_]: ...
-
-    @property
-    def classes(self) -> NDArray[np.str_]: ...
-
-    @property
-    def source(self) -> str: ...
-
-    def __len__(self) -> int: ...
-
-    def column(self, name: str) -> NDArray[np.float64]: ...
-
-
-def find_source(catalog: _Sources, name: str) -> int:
-    """Return the row of the source with a name. Case and spaces do not matter, nor whether Mkn is written Mrk.
-
-    The names are compared in this order: Source_Name, with or without ``4FGL``; the names of the association (ASSOC1),
-    of an earlier 4FGL release and of an extended source; the names in other gamma-ray catalogues and of a second
-    association (ASSOC_FGL, ASSOC_FHL, ASSOC_TEV, ASSOC_GAM1, ASSOC2); the gamma-ray names without their catalogue; the
-    first word of all these names. Last, a name of an earlier list, such as ``1FGL J1104.4+3812``, stands for the only
-    source within 0.3 degrees of its position, with a `CatalogWarning`; and ``row 3`` for the third row.
-
-    Raises SourceError when no source or more than one source has the name. The message gives the nearest names, or all
-    such sources.
+    Raises SourceError, with the nearest names, or all such sources, when no source or more than one has the name.
     """
     wanted = _plain(name)
     if not wanted:
@@ -81,11 +59,9 @@ def find_source(catalog: _Sources, name: str) -> int:
     if not len(found):
         found = _rows_at(catalog, wanted)
         if len(found) == 1:
-            warnings.warn(
+            warn(
                 f"no source is called '{name}'; this is the only one within {_RADIUS} degrees of the position in the "
-                f"name: {describe_source(catalog, int(found[0]))}",
-                CatalogWarning,
-                stacklevel=2,
+                f"name: {describe_source(catalog, int(found[0]))}"
             )
     if not len(found) and (numbered := re.fullmatch(r"row([1-9]\d*)", wanted)):
         found = np.arange(len(catalog))[int(numbered[1]) - 1 :][:1]
@@ -102,7 +78,7 @@ def find_source(catalog: _Sources, name: str) -> int:
     raise SourceError(f"'{name}' can be {len(found)} sources: {'; '.join(candidates)}{more}. Give one of these.")
 
 
-def gamma_ray_names(catalog: _Sources) -> list[str]:
+def gamma_ray_names(catalog: Any) -> list[str]:
     """Return the names of each source in other gamma-ray catalogues, separated by commas; those of FGL come first."""
     columns = [catalog.table[column] for column in _GAMMA_RAY_NAMES if column in catalog.table.colnames]
     found = []
@@ -112,14 +88,14 @@ def gamma_ray_names(catalog: _Sources) -> list[str]:
     return found
 
 
-def describe_source(catalog: _Sources, row: int) -> str:
+def describe_source(catalog: Any, row: int) -> str:
     """Return a source's name with its class and association, such as ``4FGL J1104.4+3812 (bll, Mkn 421)``."""
     association = str(catalog.table["ASSOC1"][row]) if "ASSOC1" in catalog.table.colnames else ""
     about = [text for text in (str(catalog.classes[row]), association) if text]
     return f"{catalog.names[row]} ({', '.join(about) or 'unassociated'})"
 
 
-def _rows_of_name(catalog: _Sources, wanted: str) -> NDArray[np.intp]:
+def _rows_of_name(catalog: Any, wanted: str) -> NDArray[np.intp]:
     """Return the rows of the first group of names that has the name."""
     found = _rows([np.array([_strip(_plain(str(name))) for name in catalog.names])], _strip(wanted))
     for group in _OTHER_NAMES:
@@ -134,7 +110,7 @@ def _rows_of_name(catalog: _Sources, wanted: str) -> NDArray[np.intp]:
     return found
 
 
-def _rows_at(catalog: _Sources, wanted: str) -> NDArray[np.intp]:
+def _rows_at(catalog: Any, wanted: str) -> NDArray[np.intp]:
     """Return the rows near the position in a name of an earlier list."""
     place = position_in_name(wanted) if _EARLIER_NAME.fullmatch(wanted) else None
     if place is None:
@@ -146,9 +122,9 @@ def _rows_at(catalog: _Sources, wanted: str) -> NDArray[np.intp]:
 
 
 def position_in_name(name: str) -> tuple[float, float, float] | None:
-    """Return the position in a name such as ``PSR J1539-3323``, and how far off it can be at most, in degrees.
+    """Return the position in a name such as ``PSR J1539-3323``, and how far off it can be, deg; None without one.
 
-    Names have the first digits of a position, without rounding. None for names without a position of J2000.
+    Names have the first digits of a position, without rounding.
     """
     match = _POSITION.search(_plain(name))
     if match is None:
@@ -161,7 +137,7 @@ def position_in_name(name: str) -> tuple[float, float, float] | None:
     return ra, -dec if sign == "-" else dec, reach
 
 
-def _first_words(catalog: _Sources, column: str) -> NDArray[np.str_]:
+def _first_words(catalog: Any, column: str) -> NDArray[np.str_]:
     """Return the first words of names of several words, such as ``vela`` of ``Vela Pulsar``."""
     split = [str(text).split() for text in catalog.table[column]]
     return np.array([_plain(words[0]) if len(words) > 1 and words[0].isalpha() else "" for words in split])
@@ -180,7 +156,7 @@ def _plain(name: str) -> str:
     return plain
 
 
-def _plain_column(catalog: _Sources, column: str) -> NDArray[np.str_]:
+def _plain_column(catalog: Any, column: str) -> NDArray[np.str_]:
     return np.array([_plain(str(text)) for text in catalog.table[column]])
 
 
@@ -192,7 +168,7 @@ def _rows(columns: Sequence[NDArray[np.str_]], wanted: str) -> NDArray[np.intp]:
     return np.flatnonzero(np.any([column == wanted for column in columns], axis=0)) if columns else np.empty(0, np.intp)
 
 
-def _unknown(catalog: _Sources, name: str, wanted: str, columns: Sequence[str]) -> str:
+def _unknown(catalog: Any, name: str, wanted: str, columns: Sequence[str]) -> str:
     """Return the message with the nearest names, each with its source."""
     owner: dict[str, tuple[str, int]] = {}
     for column in (*columns, "Source_Name"):

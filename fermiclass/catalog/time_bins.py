@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fermiclass.catalog.catalog import Catalog
-from fermiclass.catalog.releases import CatalogWarning, bins_of
+from fermiclass.catalog.releases import bins_of, warn
 
 #: Column of the number of time bins of each source, where it is not that of the release; NaN if it is not known.
 BINS, _INDEX = "Variability_Bins", "Variability_Index"
@@ -48,11 +47,9 @@ def in_bins_of(catalog: Catalog, release: str, training: Catalog | None = None) 
         bins = np.where(np.isnan(bins) & (np.abs(given - same) <= _SAME * same), to, bins)
     lost = np.isfinite(given) & np.isnan(bins)
     if np.any(lost):
-        warnings.warn(
+        warn(
             f"{catalog}: Variability_Index depends on the number of time bins, which is not known for {lost.sum()} "
-            f"sources, and is left out. Say it, and it is scaled to the {to:g} bins of {release}: --variability-bins N",
-            CatalogWarning,
-            stacklevel=3,
+            f"sources, and is left out. Say it, and it is scaled to the {to:g} bins of {release}: --variability-bins N"
         )
     table = catalog.table.copy(copy_data=False)
     table[_INDEX] = type(table[_INDEX])(rescale(given, bins, to), unit=table[_INDEX].unit, meta=table[_INDEX].meta)

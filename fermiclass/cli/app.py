@@ -7,6 +7,7 @@ import gc
 import importlib
 import io
 import logging
+import platform
 import re
 import signal
 import sys
@@ -20,19 +21,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fermiclass._version import __citation__, __version__
-from fermiclass.cli.logs import to_file, to_standard_error
-from fermiclass.errors import FermiclassError, in_one_line
+from fermiclass.errors import FermiclassError, OutputError, in_one_line
 from fermiclass.nimgp.errors import NIMGPError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-_LOG = logging.getLogger(__name__)
+_ROOT, _LOG = logging.getLogger("fermiclass"), logging.getLogger(__name__)
 
 USER_ERROR, BUG, INTERRUPTED = 2, 1, 130
-
-#: Keys of the context's metadata: whether the traceback of an error is shown, and whether nothing else is printed.
-DEBUG, QUIET = "fermiclass.debug", "fermiclass.quiet"
 
 #: Options of the group that may stand behind the command, too.
 _ANYWHERE = re.compile(r"-q|--quiet|-v+|--verbose|--debug|--log(=.*)?", re.DOTALL)
@@ -58,7 +55,7 @@ ABOUT = {
 
 #: Sections of the help of a command, with the names of their parameters.
 SECTIONS = {
-    "What you bring": ("columns", "bins", "joined", "own_labels", "also", "tables"),
+    "What you bring": ("columns", "bins", "joined", "own_labels", "also", "candidates"),
     "Model": ("features", "classes", "min_significance", "method", "steps", "seed"),
     "Recipe": ("config", "changes", "save_config", "paper"),
 }
@@ -69,21 +66,14 @@ _ELSEWHERE = {"benchmark": "it is a package of its own. Run pip install ./benchm
 
 
 class CommandGroup(click.Group):
-    """Group of commands. An error becomes one message and an exit status; --debug shows the traceback.
-
-    The module of a command is imported when its help or itself is asked for. Other distributions are searched for the
-    help of all, and for a command that is none of ours.
-    """
+    """The commands of ours, whose modules are imported when they are asked for, and those of other distributions."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, as a user looks for them."""
-        return list(_about())
+        return [*ABOUT, *_others()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command by its name, None if there is none.
-
-        Raises FermiclassError when the distribution of the command is not installed, or does not fit.
-        """
+        """Return a command by its name, None if there is none."""
         if cmd_name in ABOUT:
             name = cmd_name.replace("-", "_")
             return _load(f"fermiclass.cli.{name}", name)
@@ -99,10 +89,7 @@ class CommandGroup(click.Group):
         return None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Move options of the group to the front, and refuse empty arguments, as of a shell variable that is not set.
-
-        A command would take the latter for its default.
-        """
+        """Move options of the group to the front, and refuse empty arguments, which a command takes for its default."""
         for before, argument in zip(["the command", *args], args, strict=False):
             if not argument.strip() or (argument.startswith("--") and argument.endswith("=")):
                 raise click.UsageError(
@@ -125,17 +112,15 @@ class CommandGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what each command does, without importing it."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(_about().items()))
+            others = {name: entry.dist.metadata["Summary"] if entry.dist else "" for name, entry in _others().items()}
+            formatter.write_dl([*ABOUT.items(), *others.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command. Exit statuses are `USER_ERROR`, `BUG` and `INTERRUPTED`.
-
-        Letters that the encoding of a stream lacks become question marks. SIGTERM, as batch systems send it, is Ctrl-C.
-        """
+        """Run a command. Exit statuses are `USER_ERROR`, `BUG` and `INTERRUPTED`."""
         with suppress(ValueError):  # in a thread, which has no say
-            signal.signal(signal.SIGTERM, signal.default_int_handler)
+            signal.signal(signal.SIGTERM, signal.default_int_handler)  # as batch systems send it
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):
+            if isinstance(stream, io.TextIOWrapper):  # letters that its encoding lacks become question marks
                 stream.reconfigure(errors="replace")
         warnings.showwarning = partial(_show_warning, set())
         try:
@@ -159,15 +144,10 @@ class CommandGroup(click.Group):
 
     def _fail(self, ctx: click.Context, message: str, status: int) -> None:
         _LOG.error("%s", message, exc_info=status != INTERRUPTED)
-        if ctx.meta.get(DEBUG):
+        if ctx.params.get("debug"):
             traceback.print_exc()
         click.echo(f"fermiclass: {'' if status == INTERRUPTED else 'error: '}{message}", err=True)
         sys.exit(status)
-
-
-def _about() -> dict[str, str]:
-    """Return what all commands do, by name."""
-    return ABOUT | {name: entry.dist.metadata["Summary"] if entry.dist else "" for name, entry in _others().items()}
 
 
 def _others() -> dict[str, EntryPoint]:
@@ -181,8 +161,8 @@ def _load(module: str, name: str) -> click.Command:
     gc.disable()  # what imports make stays: to search it for garbage takes a tenth of a second
     try:
         command: click.Command = getattr(importlib.import_module(module), name)
-        gc.freeze()
     finally:
+        gc.freeze()
         gc.enable()
     command.epilog = command.epilog or _EPILOG
     return command
@@ -225,13 +205,42 @@ def _show_warning(shown: set[str], message: Warning | str, category: type[Warnin
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
-def main(ctx: click.Context, quiet: bool, verbose: int, log: Path | None, debug: bool) -> None:
+def main(ctx: click.Context, /, verbose: int, log: Path | None, **_: bool) -> None:
     """Probabilistic classes for the unassociated sources of the Fermi-LAT catalogue.
 
     \b
     Example:
       fermiclass classify 4FGL-DR4.fits -o labels.fits
     """  # noqa: D301 (\b keeps click from re-wrapping)
-    ctx.meta.update({QUIET: quiet, DEBUG: debug})
-    to_standard_error(ctx, verbose)
-    to_file(ctx, log)
+    if verbose:
+        stages = logging.StreamHandler()
+        stages.addFilter(lambda record: record.levelno < logging.WARNING)  # the others are there already
+        _add(ctx, stages, "fermiclass: %(message)s", logging.INFO if verbose == 1 else logging.DEBUG)
+    if log is not None:
+        _add(ctx, _log_file(log), "%(asctime)s %(levelname)s %(name)s: %(message)s", logging.DEBUG)
+        _LOG.info("fermiclass %s, Python %s: %s", __version__, platform.python_version(), " ".join(sys.argv[1:]))
+
+
+def _log_file(path: Path) -> logging.FileHandler:
+    from fermiclass.io.files import check_place, os_errors_as_output_errors  # no other option needs it
+
+    target = check_place(path)
+    if {path.suffix, target.suffix} != {".log"}:  # no table, model or catalogue ends like this
+        raise OutputError(f"the log '{path}' does not end in .log: give it such a name, as the file is appended to.")
+    with os_errors_as_output_errors(target):
+        return logging.FileHandler(path, encoding="utf-8")
+
+
+def _add(context: click.Context, handler: logging.Handler, form: str, level: int) -> None:
+    """Add a handler until the command, and the report of its error, has ended."""
+    handler.setFormatter(logging.Formatter(form))
+    handler.setLevel(level)
+    _ROOT.addHandler(handler)
+    _ROOT.setLevel(logging.DEBUG)  # the handlers choose
+
+    def remove() -> None:
+        _ROOT.removeHandler(handler)
+        _ROOT.setLevel(logging.NOTSET)
+        handler.close()
+
+    context.find_root().call_on_close(remove)

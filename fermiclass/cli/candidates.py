@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from fermiclass.brought.fetching import VIZIER, fetch_candidates
-from fermiclass.cli.options import FILE, common_options, table_option
+from fermiclass.brought.object_columns import VIZIER, fetch_candidates
+from fermiclass.cli.options import FILE, table_option
 from fermiclass.io.tables import check_writable, read_table, write_table
+from fermiclass.show.terminal import say
 
 
 @click.command()
@@ -22,8 +23,7 @@ from fermiclass.io.tables import check_writable, read_table, write_table
 @click.option(
     "--dec-column", "dec", default="DEJ2000", show_default=True, metavar="COLUMN", help="Declination, ICRS, degrees."
 )
-@common_options
-def candidates(sources: Path, table: str, output: Path, service: str, ra: str, dec: str, quiet: bool) -> None:
+def candidates(sources: Path, table: str, output: Path, service: str, ra: str, dec: str) -> None:
     """Fetch the objects of a VizieR table that lie in the error ellipses of unassociated sources.
 
     SOURCES is a label table or a catalogue. The objects are for 'classify --counterparts'.
@@ -36,5 +36,4 @@ def candidates(sources: Path, table: str, output: Path, service: str, ra: str, d
     check_writable(output, sources)
     found = fetch_candidates(read_table(sources), table, service=service, ra=ra, dec=dec)
     write_table(found, output)
-    if not quiet:
-        click.echo(f"{len(found)} rows, objects and sources without one: {output}")
+    say(f"{len(found)} rows, objects and sources without one: {output}", wrap=False)

@@ -19,7 +19,7 @@ from fermiclass.labelling.catalog_model import CatalogModel
 from fermiclass.labelling.counterparts import counterpart_table
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.show.summaries import print_counterparts, print_labels, print_sources
-from fermiclass.show.terminal import progress_bar, train_with_bar
+from fermiclass.show.terminal import progress_bar, say, train_with_bar
 
 _OF_LABELLING = {"targets", "class_priors"}  # options of the recipe that do not change a model
 
@@ -42,11 +42,10 @@ _OF_LABELLING = {"targets", "class_priors"}  # options of the recipe that do not
     "bcu and unk; a group that is not in the file has the priors of the training. [default: selection; trained with "
     "--paper]"
 )
-@options.counterparts_options
+@options.counterparts_option
 @click.option("--send", is_flag=True, help="Send the table to TOPCAT, Aladin and others by SAMP; .fits or .vot.")
 @options.feature_options
 @options.model_options
-@options.common_options
 @options.with_recipe()
 def classify(
     catalog: Path,
@@ -57,7 +56,6 @@ def classify(
     recipe: Recipe,
     candidates: CandidateTables,
     send: bool,
-    quiet: bool,
 ) -> None:
     """Label the sources of a catalogue that have no certain class, with a probability for each class.
 
@@ -82,11 +80,10 @@ def classify(
         _refuse_with_model()
         files = read_folder(model_folder, CATALOGUE)
         loaded = brought.read(catalog)
-        model: CatalogModel = load_folder(model_folder, files, quiet=quiet)
+        model: CatalogModel = load_folder(model_folder, files)
         chosen = [each.name for each in options.given_options(*_OF_LABELLING)]
         chosen += [name for name in click.get_current_context().params["changes"] if name == "evidence"]
-        changes = {name: getattr(recipe, name) for name in chosen}
-        recipe = replace(model.recipe, **changes)
+        recipe = replace(model.recipe, **{name: getattr(recipe, name) for name in chosen})
     else:
         if (brought.columns or brought.bins) and train_on is None:
             option = "--columns" if brought.columns else "--variability-bins"
@@ -100,8 +97,8 @@ def classify(
             training = brought.into(read_catalog(train_on))
             checked = recipe.check(training, loaded)
             loaded = checked.sources
-        model = train_with_bar(checked, quiet=quiet)
-    with progress_bar("labelling", quiet=quiet) as progress:
+        model = train_with_bar(checked)
+    with progress_bar("labelling") as progress:
         labels = model.label(
             loaded,
             recipe.targets,
@@ -115,17 +112,14 @@ def classify(
     write_table(labels, output)
     if counterparts:
         write_table(counterpart_table(labels, counterparts), beside)
-    if not quiet:
-        if training is not None:
-            print_sources(training, [])
-        print_sources(loaded, model.provenance.left_out)
-        print_labels(labels, model, output)
-        if counterparts:
-            print_counterparts(labels, counterparts, beside)
+    if training is not None:
+        print_sources(training, [])
+    print_sources(loaded, model.provenance.left_out)
+    print_labels(labels, model, output)
+    if counterparts:
+        print_counterparts(labels, counterparts, beside)
     if send:
-        receivers = send_table(output)
-        if not quiet:
-            click.echo(f"Sent to {', '.join(receivers)}.")
+        say(f"Sent to {', '.join(send_table(output))}.", wrap=False)
 
 
 def _refuse_with_model() -> None:

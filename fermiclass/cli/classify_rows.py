@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from fermiclass.cli.folders import load_folder, read_folder
-from fermiclass.cli.options import common_options, file_option, hdu_option, names, rows_argument
+from fermiclass.cli.options import file_option, hdu_option, names, rows_argument
 from fermiclass.io.files import exists
 from fermiclass.io.model_folder import ROWS
 from fermiclass.rows import RowsModel, predict_rows
 from fermiclass.rows.parquet import check_rows_place
 from fermiclass.rows.predict import connected
-from fermiclass.show.terminal import progress_bar
+from fermiclass.show.terminal import progress_bar, say
 
 
 @click.command("classify-rows")
@@ -33,16 +33,8 @@ from fermiclass.show.terminal import progress_bar
     help="Number of rows in memory at a time.",
 )
 @click.option("--dask", metavar="ADDRESS", help="Label blocks on the workers of this Dask scheduler.")
-@common_options
 def classify_rows(
-    rows: Path,
-    model_folder: Path,
-    output: Path,
-    keep: str | None,
-    hdu: int | str,
-    block_rows: int,
-    dask: str | None,
-    quiet: bool,
+    rows: Path, model_folder: Path, output: Path, keep: str | None, hdu: int | str, block_rows: int, dask: str | None
 ) -> None:
     """Label any number of rows in a Parquet, FITS, .npy or CSV file, one block at a time.
 
@@ -52,9 +44,9 @@ def classify_rows(
       fermiclass classify-rows survey.parquet --model model -o labels.parquet --dask tcp://127.0.0.1:8786
     """  # noqa: D301
     check_rows_place(output, rows, *(rows.glob("*.parquet") if exists(rows) else ()))
-    model: RowsModel = load_folder(model_folder, read_folder(model_folder, ROWS), quiet=quiet)
+    model: RowsModel = load_folder(model_folder, read_folder(model_folder, ROWS))
     opened = model.open(rows, keep=names(keep or ""), hdu=hdu)
-    with connected(dask) if dask else nullcontext() as client, progress_bar("labelling", quiet=quiet) as progress:
+    with connected(dask) if dask else nullcontext() as client, progress_bar("labelling") as progress:
         predict_rows(
             model,
             opened,
@@ -63,5 +55,4 @@ def classify_rows(
             client=client,
             progress=lambda done: progress(done, opened.num_rows),
         )
-    if not quiet:
-        click.echo(f"{opened.num_rows:,} rows labelled: {output}")
+    say(f"{opened.num_rows:,} rows labelled: {output}", wrap=False)

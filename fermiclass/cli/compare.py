@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fermiclass.cli.folders import found_beside
-from fermiclass.cli.options import FILE, BroughtIn, common_options, file_option, table_option
+from fermiclass.cli.options import FILE, BroughtIn, file_option, table_option
 from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.tables import check_writable, write_table
 from fermiclass.labelling.labels import Labels
@@ -52,7 +52,6 @@ from fermiclass.show.summaries import print_comparison
     "this folder or beside them]",
 )
 @file_option("--plot", metavar="FILE", help="Figure of the comparison: .png, .pdf or .svg.")
-@common_options
 def compare(
     labels: Path,
     other: Path,
@@ -62,7 +61,6 @@ def compare(
     rest: Path | None,
     catalog: Path | None,
     plot: Path | None,
-    quiet: bool,
     **columns: Any,
 ) -> None:
     """Compare labels with another list, which has names or positions, and maybe classes or probabilities.
@@ -89,8 +87,7 @@ def compare(
     for path, part in tables.items():
         write_table(getattr(found, part), path)
     if plot is not None:
-        from fermiclass.plots.comparison import comparison_figure
+        from fermiclass.plots.evaluation import comparison_figure
 
         write_figure(plot, comparison_figure(found))
-    if not quiet:
-        print_comparison(found, output)
+    print_comparison(found, output)

@@ -27,9 +27,8 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
 @click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Number of folds.")
 @click.option("--force", is_flag=True, help="Write estimates that are no better than the mean, too.")
 @options.seed_option
-@options.common_options
 def estimate(
-    catalog: Path, output: Path, joined: tuple[Path, ...], column: str, later: Path | None, quiet: bool, **chosen: Any
+    catalog: Path, output: Path, joined: tuple[Path, ...], column: str, later: Path | None, **chosen: Any
 ) -> None:
     """Estimate a number that some sources have, for those that lack it.
 
@@ -43,16 +42,15 @@ def estimate(
     check_writable(output, catalog, *joined, *of_later)
     plain = read_catalog(catalog)
     loaded = BroughtIn(joined).into(plain)
-    load_tensorflow(quiet=quiet)
+    load_tensorflow()
     from fermiclass.analysis.estimate import estimate as estimated
 
     given = {name: value for name, value in chosen.items() if value is not None}
-    with progress_bar("training", quiet=quiet) as progress:
+    with progress_bar("training") as progress:
         later_numbers = BroughtIn(of_later).into(plain) if later else None
         found = estimated(loaded, column, later=later_numbers, progress=progress, **given)
-    if not quiet:
-        print_sources(loaded, [])
-        print_estimates(found, column)
+    print_sources(loaded, [])
+    print_estimates(found, column)
     if not (found.better or chosen["force"]):
         raise CatalogError(f"estimates of {column} are no better than the mean, so nothing is written (--force does)")
     write_table(found.table, output)

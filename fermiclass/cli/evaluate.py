@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,7 +14,7 @@ from fermiclass.cli.options import BroughtIn, CandidateTables
 from fermiclass.io.files import check_figure_place, check_place, write_figure, write_json
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.nimgp.names import METHODS
-from fermiclass.show.terminal import load_tensorflow, stages
+from fermiclass.show.terminal import load_tensorflow, progress_bar
 
 _DEFAULT, _CORE = "default", "@core"  # by_name imports scikit-learn
 
@@ -50,7 +51,7 @@ _DEFAULT, _CORE = "default", "@core"  # by_name imports scikit-learn
     show_default=True,
     help="With --open: score the whole sky, or the even or odd cells of a chessboard of 15 degrees.",
 )
-@options.counterparts_options
+@options.counterparts_option
 @options.brought_to_catalog_options
 @options.feature_options
 @click.option(
@@ -69,28 +70,21 @@ _DEFAULT, _CORE = "default", "@core"  # by_name imports scikit-learn
     help="Add all baselines: other classifiers, mostly of scikit-learn. With --open each learns from two sets of "
     "features in three trainings; else each is there with +unc, too.",
 )
-@options.recipe_seed_option
-@options.config_option
-@options.set_option
+@options.recipe_options
 @options.file_option("--json", "json_file", help="Write the results to this file.")
 @options.file_option("--plot", help="Figure of the results: .png, .pdf or .svg.")
-@options.common_options
 @options.with_recipe()
 def evaluate(
     catalog: Path,
     open_world: Path | None,
-    faint: float | None,
-    folds: int | None,
     scored: str,
-    cells: str,
     brought: BroughtIn,
     candidates: CandidateTables,
     recipe: Recipe,
     methods: str,
-    baselines: bool,
     json_file: Path | None,
     plot: Path | None,
-    quiet: bool,
+    **chosen: Any,
 ) -> None:
     """Measure how far the probabilities can be trusted, across releases or within one.
 
@@ -110,8 +104,8 @@ def evaluate(
     if plot is not None:
         check_figure_place(plot, catalog, open_world, *brought.files, *candidates.files)
     if candidates.files:
-        load_tensorflow(quiet=quiet)
-    with stages("methods", quiet=quiet) as progress:
+        load_tensorflow()
+    with progress_bar("methods") as progress:
 
         def tell(name: str, done: int, total: int) -> None:
             if name.removesuffix(_CORE) in (_DEFAULT, *METHODS):
@@ -121,21 +115,17 @@ def evaluate(
         result = evaluate(
             brought.into(read_catalog(catalog)),
             open_world=None if open_world is None else read_catalog(open_world),
-            faint=faint,
-            folds=folds,
             targets=scored,
-            cells=cells,
             methods=options.names(methods),
-            baselines=baselines,
             counterparts=candidates.read(),
             recipe=recipe,
             progress=tell,
+            **chosen,
         )
     if json_file is not None:
         write_json(json_file, result.to_dict())
     if plot is not None:
         write_figure(plot, evaluation_figure(result))
-    if not quiet:
-        print_evaluation(result)
-        if result.counterparts:
-            print_counterparts_test(result)
+    print_evaluation(result)
+    if result.counterparts:
+        print_counterparts_test(result)

@@ -10,13 +10,10 @@ import numpy as np
 
 from fermiclass.analysis.explain import Explanation, explain_all
 from fermiclass.brought.joining import list_of
-from fermiclass.brought.sources import read_sources
-from fermiclass.catalog import Catalog
-from fermiclass.catalog.origin import Origin
 from fermiclass.catalog.source_names import find_source
 from fermiclass.cli.app import SectionedCommand
 from fermiclass.cli.folders import candidates_beside, load_folder, look_for, read_folder
-from fermiclass.cli.options import FILE, BroughtIn, brought_options, class_priors_option, common_options, file_option
+from fermiclass.cli.options import FILE, BroughtIn, brought_options, class_priors_option, file_option
 from fermiclass.errors import CatalogError
 from fermiclass.io.files import check_figure_place, exists, write_figure
 from fermiclass.io.model_folder import CATALOGUE, ModelFiles
@@ -50,7 +47,6 @@ _SAME, _ROUNDED = 1e-3, 0.05
 @brought_options
 @class_priors_option(help="Class priors, for a model folder only, as in 'classify'. A label table contains its own.")
 @file_option("--plot", help="Figure of the explanation: .png, .pdf or .svg; of several sources a .pdf.")
-@common_options
 def explain(
     labels_or_model: Path,
     names: tuple[str, ...],
@@ -59,7 +55,6 @@ def explain(
     brought: BroughtIn,
     class_priors: str | GroupPriors | None,
     plot: Path | None,
-    quiet: bool,
 ) -> None:
     """Explain the probabilities of sources.
 
@@ -88,7 +83,7 @@ def explain(
     else:
         about = Labels.read(labels_or_model)
         made_of, trained_on, _ = about.of, about.trained_on, about.recipe  # reports what is missing
-    loaded = _read(catalog, made_of, labels_or_model, "--catalog", brought)
+    loaded = brought.table(catalog, made_of) if catalog else look_for(made_of, labels_or_model, "--catalog")
     with_labels = made_of.has_labels if isinstance(about, Labels) else loaded.sha256 == trained_on.sha256
     loaded = brought.into(loaded, labels=with_labels, needed=False)
     if isinstance(about, Labels):
@@ -101,11 +96,13 @@ def explain(
         train_on = catalog
     if train_on == catalog and {*loaded.brought} == {*trained_on.brought} and loaded.sha256 == trained_on.sha256:
         training = loaded
+    elif train_on is not None:
+        training = brought.into(BroughtIn().table(train_on, trained_on))
     else:
-        training = brought.into(_read(train_on, trained_on, labels_or_model, "--train-on", BroughtIn()))
+        training = brought.into(look_for(trained_on, labels_or_model, "--train-on"))
     if isinstance(about, Labels):
         recipe = about.recipe
-        model = train_with_bar(checked_again(about, training), quiet=quiet, what="training again")
+        model = train_with_bar(checked_again(about, training), what="training again")
         explained = explain_all(
             model, loaded, found, train_on=training, class_priors=recipe.class_priors, evidence=recipe.evidence
         )
@@ -113,7 +110,7 @@ def explain(
             _compare(about, each)
     else:
         trained_on.check(training.origin, f"the model in '{labels_or_model}'")
-        model = load_folder(labels_or_model, about, quiet=quiet)
+        model = load_folder(labels_or_model, about)
         explained = explain_all(model, loaded, found, train_on=training, class_priors=class_priors)
     if plot is not None:
         from matplotlib.figure import Figure
@@ -122,24 +119,14 @@ def explain(
         for each, page in zip(explained, pages, strict=True):
             explanation(each, figure=page)
         write_figure(plot, *pages)
-    for each in explained if not quiet else ():
+    for each in explained:
         print_explanation(each)
         if isinstance(about, Labels) and COUNTERPARTS_KEY in about.meta:
             print_counterpart(about, each.name, candidates_beside(labels_or_model, about))
 
 
-def _read(path: Path | None, origin: Origin, beside: Path, option: str, brought: BroughtIn) -> Catalog:
-    """Return the given catalogue, or that of an origin, without joined tables."""
-    if path is None:
-        return look_for(origin, beside, option)
-    return read_sources(path, brought.columns or origin.columns, brought.bins or origin.bins)
-
-
 def _compare(labels: Labels, explained: Explanation) -> None:
-    """Warn if the model trained again and the label table have different probabilities.
-
-    Raises CatalogError when they differ by more than versions of libraries do.
-    """
+    """Warn if the model trained again and the label table differ; CatalogError if by more than their versions do."""
     rows = np.flatnonzero(np.asarray(labels.table["Source_Name"]) == explained.name)
     if not len(rows):
         return

@@ -11,6 +11,7 @@ from fermiclass.cli.options import BroughtIn
 from fermiclass.features import extract_features
 from fermiclass.io.tables import check_writable, write_table
 from fermiclass.labelling.recipe import Recipe
+from fermiclass.show.terminal import say
 
 
 @click.command()
@@ -21,9 +22,8 @@ from fermiclass.labelling.recipe import Recipe
 @options.classes_option
 @options.significance_option(help="Write sources with Signif_Avg above S only.")
 @click.option("--paper", is_flag=True, help="Features and classes of Villacampa-Calvo et al. (2021) as default.")
-@options.common_options
 @options.with_recipe()
-def features(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, quiet: bool) -> None:
+def features(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe) -> None:
     """Write the table of features with their uncertainties, one row for each source.
 
     \b
@@ -35,5 +35,4 @@ def features(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, qu
     loaded = brought.read(catalog)
     table = extract_features(loaded, recipe.features, recipe.classes, min_significance=recipe.min_significance)
     write_table(table.to_table(), output)
-    if not quiet:
-        click.echo(f"{len(table)} sources, {len(table.features)} features: {output}")
+    say(f"{len(table)} sources, {len(table.features)} features: {output}", wrap=False)

@@ -28,10 +28,7 @@ _CATALOGUES = (".fits", ".fit", ".vot", ".votable", ".xml", ".parquet", ".csv", 
 
 
 def look_for(origin: Origin, beside: Path, option: str) -> Catalog:
-    """Return the catalogue of this origin, from this folder or the folder of the labels or model.
-
-    Columns by name are brought in, tables are not.
-    """
+    """Return the catalogue of this origin, from this folder or that of labels or a model, without joined tables."""
     folders = dict.fromkeys(folder.resolve() for folder in (Path(), beside.parent))
     there = [path for path in (folder / Path(origin.source).name for folder in folders) if path.is_file()]
     for path in there:
@@ -52,14 +49,14 @@ def found_beside(labels: Labels, path: Path) -> Catalog | None:
     return None
 
 
-def load_folder(folder: Path, files: ModelFiles, *, quiet: bool) -> Any:
+def load_folder(folder: Path, files: ModelFiles) -> Any:
     """Load a model of any kind; `files` are those of :func:`read_folder`. TensorFlow starts if the model needs it."""
     try:
         light = in_numpy(Settings.from_json(files.estimator))
     except (ValueError, TypeError, AttributeError):  # the model is damaged: load_model says how
         light = True
     if not light:
-        load_tensorflow(quiet=quiet)
+        load_tensorflow()
     return load_model(folder, files)
 
 
@@ -92,10 +89,7 @@ def place_of_candidates(labels: Path) -> Path:
 
 
 def candidates_beside(labels: Path, about: Labels) -> Table | None:
-    """Return all candidates of labelled sources, which 'classify' wrote beside the labels; None where it did not.
-
-    Warns when the file is that of other labels.
-    """
+    """Return all candidates of labelled sources, which 'classify' wrote beside the labels; None where it did not."""
     path = place_of_candidates(labels)
     if COUNTERPARTS_KEY not in about.meta or not path.is_file():
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from fermiclass.analysis.followup import followup as rank
 from fermiclass.catalog import CLASS_TREE
 from fermiclass.catalog.classes import NATURES
 from fermiclass.cli.folders import candidates_beside, look_for
-from fermiclass.cli.options import FILE, BroughtIn, common_options, completing, file_option, names
+from fermiclass.cli.options import FILE, BroughtIn, complete, file_option, names
 from fermiclass.io.files import check_figure_place, write_figure
 from fermiclass.io.target_lists import check_targets, write_targets
 from fermiclass.labelling.labels import Labels
@@ -52,11 +53,7 @@ def _bits(text: str) -> tuple[int, ...]:
     "be repeated. A table with names or positions, or a .txt file with a name in each line.",
 )
 @file_option(
-    "--only",
-    "among",
-    multiple=True,
-    metavar="FILE",
-    help="Choose among the sources of a list, given as for --exclude.",
+    "--only", "among", multiple=True, metavar="FILE", help="Choose among the sources of a list, given as for --exclude."
 )
 @click.option("--exclude-known", is_flag=True, help="Leave out sources that others know as pulsars: column KNOWN.")
 @click.option(
@@ -71,7 +68,7 @@ def _bits(text: str) -> tuple[int, ...]:
 @click.option(
     "--want",
     metavar="CLASS",
-    shell_complete=completing(lambda: dict.fromkeys([*NATURES, *CLASS_TREE])),
+    shell_complete=partial(complete, lambda: dict.fromkeys([*NATURES, *CLASS_TREE])),
     help="Rank candidates of one class, such as msp, or group, such as pulsar.",
 )
 @click.option(
@@ -132,7 +129,6 @@ def _bits(text: str) -> tuple[int, ...]:
     "--catalog",
     help="The catalogue for charts and reasons. [default: that of the labels, if it is in this folder or beside them]",
 )
-@common_options
 def followup(
     labels: Path,
     outputs: tuple[Path, ...],
@@ -143,7 +139,6 @@ def followup(
     beam: float | None,
     why: bool,
     catalog: Path | None,
-    quiet: bool,
     **chosen: Any,
 ) -> None:
     """Rank labelled sources for follow-up observations.
@@ -171,7 +166,7 @@ def followup(
 
         same = about.trained_on.sha256 == around.sha256
         training = around if same else look_for(about.trained_on, labels, "put beside the labels")
-        model = train_with_bar(checked_again(about, training), quiet=quiet, what="training again")
+        model = train_with_bar(checked_again(about, training), what="training again")
         add_reasons(ranking, explain_all(model, around, list(map(str, ranking["Source_Name"])), train_on=training))
     if charts is not None and around is not None:
         from fermiclass.plots.finder import finder_pages
@@ -180,7 +175,4 @@ def followup(
         write_figure(charts, *(pages if charts.suffix.lower() == ".pdf" else islice(pages, 2)))  # two are too many
     for output in outputs:
         write_targets(ranking, output, columns)
-    if not quiet:
-        print_followup(
-            ranking, [*outputs, *([charts] if charts else [])], rows=chosen["top"] or 10, candidates=candidates
-        )
+    print_followup(ranking, [*outputs, *([charts] if charts else [])], rows=chosen["top"] or 10, candidates=candidates)

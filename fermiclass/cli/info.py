@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fermiclass.cli.options import FILE, BroughtIn, brought_options, common_options
+from fermiclass.cli.options import FILE, BroughtIn, brought_options
 from fermiclass.labelling.labels import Labels
 from fermiclass.labelling.recipe import Recipe
 from fermiclass.show.summaries import print_info, recipe_text
@@ -18,8 +18,7 @@ from fermiclass.show.summaries import print_info, recipe_text
 @click.option(
     "--recipe", is_flag=True, help="Print the recipe of a label table, or the default one, as a file for --config."
 )
-@common_options
-def info(catalog: Path | None, brought: BroughtIn, recipe: bool, quiet: bool) -> None:
+def info(catalog: Path | None, brought: BroughtIn, recipe: bool) -> None:
     """Print the content of a catalogue, or of a table of your own: release, classes, missing values, features.
 
     \b
@@ -34,5 +33,4 @@ def info(catalog: Path | None, brought: BroughtIn, recipe: bool, quiet: bool) ->
     if catalog is None:
         raise click.UsageError("Missing argument 'CATALOG'. Without it, --recipe prints the default recipe")
     loaded = brought.read(catalog)
-    if not quiet:
-        print_info(loaded)
+    print_info(loaded)

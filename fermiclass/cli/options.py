@@ -18,7 +18,6 @@ from fermiclass.brought.candidates import COVERS, KINDS, STATUSES, Candidates
 from fermiclass.brought.sources import learn_also, read_sources
 from fermiclass.catalog import Catalog
 from fermiclass.catalog.origin import Origin
-from fermiclass.cli.app import QUIET
 from fermiclass.errors import RecipeError, in_one_line
 from fermiclass.features import FEATURE_SETS
 from fermiclass.io.files import check_place, write_bytes
@@ -39,21 +38,18 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")] if text.strip() else []
 
 
-def completing(words: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+def complete(words: Callable[[], Iterable[str]], context: Any, parameter: Any, incomplete: str) -> list[str]:
     """Return what completes the last of some words, with commas between them, in a shell."""
-
-    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-        first, comma, last = incomplete.rpartition(",")
-        return [first + comma + word for word in words() if word.startswith(last)]
-
-    return complete
+    first, comma, last = incomplete.rpartition(",")
+    return [first + comma + word for word in words() if word.startswith(last)]
 
 
 def _options(*options: Decorator) -> Decorator:
     return lambda command: reduce(lambda one, option: option(one), reversed(options), command)
 
 
-def _label_noise(text: str) -> float | str:
+def label_noise(text: str) -> float | str:
+    """Return the value of ``--label-noise``."""
     if text == LEARNED:
         return text
     with suppress(ValueError):
@@ -74,11 +70,7 @@ _ABOUT = {
 
 
 def setting_option(name: str, *, flag: str | None = None, **changes: Any) -> Decorator:
-    """Return the option of a setting, with the choices and the default of :class:`Settings`.
-
-    `flag` is the name of the option where it differs from the setting's. `changes` are arguments of
-    :func:`click.option` that replace those of the setting.
-    """
+    """Return the option of a setting, with the choices and the default of :class:`Settings`, but for `changes`."""
     setting = FIELDS[name]
     choices = [one for one in setting.metadata["allowed"] if isinstance(one, str)]
     attributes: dict[str, Any] = {"help": f"{_ABOUT[name]}. [default: {setting.default}]"}
@@ -87,9 +79,6 @@ def setting_option(name: str, *, flag: str | None = None, **changes: Any) -> Dec
     elif choices:
         attributes["type"] = click.Choice(choices)
     return click.option(flag or f"--{name.replace('_', '-')}", name, **attributes | changes)
-
-
-label_noise_option = partial(setting_option, "label_noise", metavar="learned|R", type=_label_noise)
 
 
 def _class_priors(text: str) -> str | GroupPriors:
@@ -111,17 +100,6 @@ _SEED = click.IntRange(min=0, max=2**32 - 1)
 seed_option = click.option("--seed", type=_SEED, default=0, show_default=True)
 recipe_seed_option = click.option("--seed", type=_SEED, help="Seed of all draws. [default: 0, or that of --config]")
 
-
-def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command ``quiet``, which is said to ``fermiclass`` itself."""
-
-    @wraps(command)
-    def run(**given: Any) -> Any:
-        return command(quiet=bool(click.get_current_context().meta.get(QUIET)), **given)
-
-    return run
-
-
 classes_option = click.option(
     "--classes",
     metavar="a,b,c",
@@ -133,12 +111,11 @@ classes_option = click.option(
 features_option = click.option(
     "--features",
     metavar="SET|a,b",
-    shell_complete=completing(
-        lambda: [*FEATURE_SETS, *dict.fromkeys(f.name for fs in FEATURE_SETS.values() for f in fs)]
+    shell_complete=partial(
+        complete, lambda: [*FEATURE_SETS, *dict.fromkeys(f.name for fs in FEATURE_SETS.values() for f in fs)]
     ),
     help="Features: gas (default), galactic, extended, six, paper, or names of features and numeric columns.",
 )
-
 
 #: ``--min-significance``. What it limits differs between commands.
 significance_option = partial(click.option, "--min-significance", type=float, metavar="S")
@@ -178,12 +155,11 @@ set_option = click.option(
     "training.draw_pairs=64, evidence=none or also_share=0.05. 'fermiclass info --recipe' prints all.",
 )
 
+recipe_options = _options(recipe_seed_option, config_option, set_option)
 model_options = _options(
     setting_option("method", help="Treatment of the error bars. [default: nimgp-fo]"),
     setting_option("steps", help=f"{_ABOUT['steps']}. [default: 500]"),
-    recipe_seed_option,
-    config_option,
-    set_option,
+    recipe_options,
     file_option("--save-config", metavar="FILE.toml", help="Write the recipe, to repeat the labels with --config."),
     click.option("--paper", is_flag=True, help="Settings of Villacampa-Calvo et al. (2021), where none are given."),
 )
@@ -236,22 +212,25 @@ class BroughtIn:
     def again(self, path: Path, labels: Labels, *, training: bool = False) -> Catalog:
         """Return the catalogue that was labelled, or learned from, with the columns of that time by default."""
         known = Origin() if "sha256" not in labels.meta else labels.trained_on if training else labels.of
-        again = replace(self, columns=self.columns or known.columns, bins=self.bins or known.bins)
-        return again.read(path, labels=known.has_labels, needed=False)
+        return self.into(self.table(path, known), labels=known.has_labels, needed=False)
 
     def read(self, path: Path, *, labels: bool = True, needed: bool = True) -> Catalog:
         """Return a catalogue or a table of one's own with what is brought in."""
-        return self.into(read_sources(path, self.columns, self.bins), labels=labels, needed=needed)
+        return self.into(self.table(path, Origin()), labels=labels, needed=needed)
+
+    def table(self, path: Path, known: Origin) -> Catalog:
+        """Return a catalogue or a table of one's own, with the columns of an origin by default."""
+        return read_sources(path, self.columns or known.columns, self.bins or known.bins)
 
 
-def _gathered(kind: type[Any], name: str, *options: Decorator) -> Decorator:
-    """Return options with the names of a dataclass's fields; the command gets them in one, under a name."""
+def _brought(*options: Decorator) -> Decorator:
+    """Return options of :class:`BroughtIn`, which the command gets in one, ``brought``."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def run(**given: Any) -> Any:
-            values = {each.name: given.pop(each.name) for each in fields(kind) if each.name in given}
-            return command(**{name: kind(**values)}, **given)
+            values = {each.name: given.pop(each.name) for each in fields(BroughtIn) if each.name in given}
+            return command(brought=BroughtIn(**values), **given)
 
         return _options(*options)(run)
 
@@ -274,10 +253,8 @@ _of_tables = (
         "no catalogue has.",
     ),
 )
-#: The options of :class:`BroughtIn`, those for catalogues alone first; the command gets ``brought``.
-brought_to_catalog_options = _gathered(BroughtIn, "brought", *_of_tables)
-brought_options = _gathered(
-    *(BroughtIn, "brought"),
+brought_to_catalog_options = _brought(*_of_tables)
+brought_options = _brought(
     click.option(
         "--columns",
         metavar="A=a,B=b",
@@ -296,24 +273,19 @@ brought_options = _gathered(
 )
 
 
-class _CandidateTable(click.ParamType[Any]):
-    """``FILE``, or ``FILE:covers:kinds:statuses`` with words of these, in any order, separated by colons and commas."""
-
-    name = "candidates"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the file, and the arguments of :meth:`Candidates.read` that are said."""
-        said: dict[str, Any] = {}
-        path, words = str(value), {"covers": COVERS, "kinds": KINDS, "statuses": STATUSES}
-        while ":" in path and not Path(path).exists():
-            path, _, last = path.rpartition(":")
-            given = names(last)
-            what = next((each for each, known in words.items() if given and {*given} <= {*known}), None)
-            if what is None or what in said or (what == "covers" and len(given) > 1):
-                known = "; ".join(", ".join(each) for each in words.values())
-                self.fail(f"'{last}' behind {path} is not one of these: {known}; or is there twice.", param, ctx)
-            said[what] = given[0] if what == "covers" else given
-        return Path(path), said
+def _candidate_table(path: str) -> tuple[Path, dict[str, Any]]:
+    """Return the file, and arguments of :meth:`Candidates.read`, from ``FILE:covers:kinds:statuses`` in any order."""
+    said: dict[str, Any] = {}
+    words = {"covers": COVERS, "kinds": KINDS, "statuses": STATUSES}
+    while ":" in path and not Path(path).exists():
+        path, _, last = path.rpartition(":")
+        given = names(last)
+        what = next((each for each, known in words.items() if given and {*given} <= {*known}), None)
+        if what is None or what in said or (what == "covers" and len(given) > 1):
+            known = "; ".join(", ".join(each) for each in words.values())
+            raise click.BadParameter(f"'{last}' behind {path} is not one of these: {known}; or is there twice.")
+        said[what] = given[0] if what == "covers" else given
+    return Path(path), said
 
 
 @dataclass(frozen=True)
@@ -332,28 +304,23 @@ class CandidateTables:
         return [Candidates.read(path, **said) for path, said in self.tables]
 
 
-#: The option of :class:`CandidateTables`; the command gets ``candidates``.
-counterparts_options = _gathered(
-    CandidateTables,
+counterparts_option = click.option(
+    "--counterparts",
     "candidates",
-    click.option(
-        "--counterparts",
-        "tables",
-        multiple=True,
-        type=_CandidateTable(),
-        metavar="FILE[:WORDS]",
-        help="Table of objects that may be the counterparts of sources: names and positions, maybe with errors, a "
-        "category or a flux. It is evidence of classes. Words say what it covers (all, ellipses or claims; by default "
-        "told by names of LAT sources in it), of which kinds of sources its objects are counterparts (agn by default; "
-        "pulsar, other), and for which sources they are sought (unassociated by default; bcu, unk): "
-        "hii.csv:all:pulsar,other.",
-    ),
+    multiple=True,
+    type=_candidate_table,
+    callback=lambda context, parameter, tables: CandidateTables(tables),
+    metavar="FILE[:WORDS]",
+    help="Table of objects that may be the counterparts of sources: names and positions, maybe with errors, a category "
+    "or a flux. It is evidence of classes. Words say what it covers (all, ellipses or claims; by default told by names "
+    "of LAT sources in it), of which kinds of sources its objects are counterparts (agn by default; pulsar, other), "
+    "and for which sources they are sought (unassociated by default; bcu, unk): hii.csv:all:pulsar,other.",
 )
 
 
 # --- the recipe ------------------------------------------------------------------------------------------------------
 
-SETTINGS = ("method", "likelihood", "num_inducing", "steps")
+SETTINGS = ("method", "steps")
 RECIPE_FIELDS = ("features", "classes", "min_significance", "targets", "class_priors")
 
 
@@ -444,7 +411,6 @@ def table_option(what: str = "The table to write", *, default: str | None = None
 
 
 rows_argument = click.argument("rows", type=FILE)
-
 
 hdu_option = click.option(
     "--hdu",

@@ -47,14 +47,9 @@ def _base() -> Recipe:
     show_default=True,
     help="Number of folds. A model that learned from the other folds judges the sources of a fold.",
 )
-@options.recipe_seed_option
-@options.config_option
-@options.set_option
-@options.common_options
+@options.recipe_options
 @options.with_recipe(_base)
-def outliers(
-    catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, by: str | None, folds: int, quiet: bool
-) -> None:
+def outliers(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, by: str | None, folds: int) -> None:
     """Find associations that the data contradict: sources whose class is probably wrong.
 
     A model that learned from other sources judges the class of each source. It allows for wrong labels.
@@ -74,13 +69,12 @@ def outliers(
         recipe = recipe.with_settings(method=by)
     loaded = brought.into(read_catalog(catalog))
     recipe.check(loaded)  # reports errors of the input before TensorFlow starts
-    load_tensorflow(quiet=quiet)
+    load_tensorflow()
     from fermiclass.analysis.outliers import find_outliers
 
-    with progress_bar("training", quiet=quiet) as progress:
+    with progress_bar("training") as progress:
         seed = recipe.settings.random_state or 0
         found = find_outliers(loaded, recipe, rmgpc=by == RMGPC, folds=folds, seed=seed, progress=progress)
     write_table(found, output)
-    if not quiet:
-        print_sources(loaded, [])
-        print_outliers(found, output)
+    print_sources(loaded, [])
+    print_outliers(found, output)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from fermiclass.cli.folders import candidates_beside
-from fermiclass.cli.options import FILE, BroughtIn, brought_options, common_options, file_option
-from fermiclass.io.tables import table_endings
+from fermiclass.cli.folders import candidates_beside, stem_of
+from fermiclass.cli.options import FILE, BroughtIn, brought_options, file_option
 from fermiclass.labelling.labels import Labels
-from fermiclass.show.page import check_page_place, read_candidates, read_metrics, write_report
+from fermiclass.show.page import check_page_place, read_metrics, write_report
+from fermiclass.show.terminal import say
 
 
 @click.command()
@@ -29,7 +29,6 @@ from fermiclass.show.page import check_page_place, read_candidates, read_metrics
     "what became of earlier pulsar candidates.",
 )
 @file_option("--since", metavar="LABELS", help="Earlier labels: the page says what has changed, as 'compare' does.")
-@common_options
 def report(
     labels: Path,
     output: Path | None,
@@ -38,7 +37,6 @@ def report(
     brought: BroughtIn,
     metrics: Path | None,
     since: Path | None,
-    quiet: bool,
 ) -> None:
     """Write a self-contained HTML page of labelled sources: table, sky, features, reliability, provenance.
 
@@ -48,9 +46,7 @@ def report(
       fermiclass evaluate 4FGL-DR1.fits --open 4FGL-DR4.fits --json metrics.json
       fermiclass report labels.fits --catalog 4FGL-DR4.fits --metrics metrics.json -o labels.html
     """  # noqa: D301
-    if output is None:
-        ending = next((ending for ending in table_endings if labels.name.lower().endswith(ending)), "")
-        output = Path(f"{labels.name[: len(labels.name) - len(ending)]}.html")
+    output = output or Path(f"{stem_of(labels)}.html")
     if train_on is not None and catalog is None:
         raise click.UsageError("--train-on needs the catalogue that was labelled: give --catalog, too")
     check_page_place(output, labels, catalog, train_on, metrics, since, *brought.files)
@@ -68,8 +64,6 @@ def report(
         trained_on=None if train_on is None else brought.again(train_on, about, training=True),
         trust=None if metrics is None else read_metrics(metrics, about.meta),
         candidates=candidates_beside(labels, about),
-        past=None if metrics is None else read_candidates(metrics),
         since=earlier,
     )
-    if not quiet:
-        click.echo(f"{len(about)} sources, {output.stat().st_size / 1e6:.1f} MB: {output}")
+    say(f"{len(about)} sources, {output.stat().st_size / 1e6:.1f} MB: {output}", wrap=False)

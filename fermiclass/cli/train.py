@@ -23,9 +23,8 @@ from fermiclass.show.terminal import train_with_bar
 @options.brought_to_catalog_options
 @options.feature_options
 @options.model_options
-@options.common_options
 @options.with_recipe()
-def train(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, quiet: bool) -> None:
+def train(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe) -> None:
     """Train on the associated sources of a catalogue and save the model.
 
     \b
@@ -35,8 +34,7 @@ def train(catalog: Path, output: Path, brought: BroughtIn, recipe: Recipe, quiet
     """  # noqa: D301
     check_model_folder_writable(output)
     loaded = brought.into(read_catalog(catalog))
-    model = train_with_bar(recipe.check(loaded), quiet=quiet)
+    model = train_with_bar(recipe.check(loaded))
     save_model(model, output)
-    if not quiet:
-        print_sources(loaded, [])
-        print_training(model, output)
+    print_sources(loaded, [])
+    print_training(model, output)

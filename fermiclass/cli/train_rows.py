@@ -42,7 +42,7 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
     help="Treatment of the error bars.",
 )
 @options.setting_option("likelihood")
-@options.label_noise_option()
+@options.setting_option("label_noise", metavar="learned|R", type=options.label_noise)
 @options.setting_option("num_inducing", flag="--inducing", type=click.IntRange(min=1), metavar="M")
 @options.setting_option("steps", default=2000, show_default=True, help="Number of training steps.")
 @options.setting_option("batch_size", default=1024, show_default=True, help="Number of rows in a step.")
@@ -53,7 +53,6 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
     help="Save the training in FILE (.npz) once a minute and at Ctrl-C. The same command continues from it.",
 )
 @options.seed_option
-@options.common_options
 def train_rows(
     rows: Path,
     output: Path,
@@ -63,7 +62,6 @@ def train_rows(
     hdu: int | str,
     checkpoint: Path | None,
     seed: int,
-    quiet: bool,
     **settings: Any,
 ) -> None:
     """Train on any number of rows in a Parquet, CSV, FITS or .npy file. Rows are read when they are needed.
@@ -76,13 +74,13 @@ def train_rows(
     """  # noqa: D301
     check_model_folder_writable(output)
     opened = open_training_rows(rows, features, uncertainties=uncertainties, label=label, hdu=hdu)
-    load_tensorflow(quiet=quiet, large=True)
+    load_tensorflow(large=True)
     from fermiclass.nimgp.estimators.classifier import NIMGPClassifier
 
     given = {name: value for name, value in settings.items() if value is not None}
     estimator = NIMGPClassifier(**given, random_state=seed)
     try:
-        with progress_bar("training", quiet=quiet) as progress:
+        with progress_bar("training") as progress:
             model = fit_rows(
                 estimator, opened, checkpoint=checkpoint, progress=lambda state: progress(state.step, state.steps)
             )
@@ -91,5 +89,4 @@ def train_rows(
             raise
         raise KeyboardInterrupt(f"'{checkpoint}' has the training so far; the same command continues from it") from None
     save_model(model, output)
-    if not quiet:
-        print_rows_training(model, output)
+    print_rows_training(model, output)

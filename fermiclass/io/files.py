@@ -12,6 +12,7 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,12 +53,16 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
-def check_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
+def check_place(
+    path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None, kind: str = "", endings: tuple[str, ...] = ()
+) -> Path:
     """Check before any work that a file can be written at ``path``; return the path with links resolved.
 
-    Raises OutputError if the folder is missing or not writable; if ``path`` is a folder, a device or read-only; if it
-    is one of ``inputs``, which writing would destroy.
+    Raises OutputError if it has none of the ``endings`` of this ``kind``; if the folder is missing or not writable; if
+    ``path`` is a folder, a device or read-only; if it is one of ``inputs``, which writing would destroy.
     """
+    if endings and not os.fspath(path).lower().endswith(endings):
+        raise OutputError(f"'{path}' does not have the ending of {kind}; expected {', '.join(endings)}. Rename it.")
     try:
         target = Path(path).resolve()
         there = target.exists()
@@ -85,9 +90,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
     """Yield an empty temporary file in the folder of ``target``, to write to. It replaces ``target`` after the body.
 
     If the body raises, ``target`` does not change and no temporary file is left. A file that is replaced keeps its
-    permissions, and the temporary file has them, too.
-
-    Raises OutputError if a file cannot be made or replaced. An error of the body stays as it is.
+    permissions. Raises OutputError if a file cannot be made or replaced. An error of the body stays as it is.
     """
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
@@ -134,28 +137,15 @@ def write_bytes(target: Path, content: bytes) -> None:
 
 
 def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
-    """Write ``content`` as JSON; the file appears when it is complete, or not at all."""
+    """Write ``content`` as JSON, whole or not at all."""
     write_bytes(check_place(path), (json.dumps(content, indent=1) + "\n").encode())
 
 
-_FIGURE_ENDINGS = (".png", ".pdf", ".svg")
-
-
-def check_figure_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
-    """Check the ending of ``path``, and that a figure can be written there: :func:`check_place`."""
-    if Path(path).suffix.lower() not in _FIGURE_ENDINGS:
-        raise OutputError(
-            f"'{path}' does not have the ending of a figure format; expected one of {', '.join(_FIGURE_ENDINGS)}. "
-            "Rename it."
-        )
-    return check_place(path, *inputs)
+check_figure_place = partial(check_place, kind="a figure", endings=(".png", ".pdf", ".svg"))
 
 
 def write_figure(path: str | os.PathLike[str], *pages: Figure) -> None:
-    """Write a figure in the format of the ending of ``path``; the file appears when it is complete, or not at all.
-
-    Several figures are the pages of a PDF file. Raises OutputError when they are to be another one.
-    """
+    """Write a figure in the format of the ending of ``path``, whole or not at all; several are pages of a .pdf file."""
     target = check_figure_place(path)
     stream, ending = io.BytesIO(), target.suffix.lower()[1:]
     if ending == "pdf" and len(pages) > 1:

@@ -53,7 +53,7 @@ def to_fits(table: Table) -> bytes:
 
 
 def from_fits(content: bytes, columns: Collection[str] = (), usual: Collection[str] = ()) -> Table:
-    """Return the table of a FITS file that :func:`hdu_table` chooses. Raises any error of astropy for damaged files."""
+    """Return the table of a FITS file that :func:`hdu_table` chooses."""
     with warnings.catch_warnings(action="ignore", category=AstropyWarning):
         warnings.filterwarnings("error", ".*truncated", AstropyUserWarning)
         with fits.open(io.BytesIO(content), memmap=False, lazy_load_hdus=False, character_as_bytes=True) as hdus:
@@ -61,10 +61,9 @@ def from_fits(content: bytes, columns: Collection[str] = (), usual: Collection[s
 
 
 def hdu_table(hdus: Iterable[Any], columns: Collection[str], usual: Collection[str] = ()) -> Table:
-    """Return the table that has some columns, or else the first with most of the usual ones, in small letters.
+    """Return the plain table that has some columns, or else the first with most of the usual ones, in small letters.
 
-    It is a plain table with its keywords as metadata. Raises ValueError when there is none, or several have the
-    columns.
+    Raises ValueError when there is none, or several have the columns.
     """
     tables = [hdu for hdu in hdus if isinstance(hdu, fits.BinTableHDU | fits.TableHDU)]
     tables.sort(key=lambda hdu: -sum(name.lower() in usual for name in hdu.columns.names))

@@ -8,6 +8,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -47,15 +48,11 @@ class ModelFiles:
 
 
 def write_folder(path: str | Path, files: ModelFiles) -> None:
-    """Write the files of a model, both or none. They replace those of a model that is already there.
-
-    Raises OutputError when the folder cannot be written.
-    """
+    """Write the files of a model, both or none, in place of those that are there. Raises OutputError."""
     folder = check_model_folder_writable(path)
     entries = {name: value for name, value in vars(files).items() if name != "arrays"}
-    named: dict[str, Any] = dict(files.arrays)
     stream = io.BytesIO()
-    np.savez_compressed(stream, **named)
+    np.savez_compressed(stream, **dict[str, Any](files.arrays))
     bound = hashlib.sha256(stream.getvalue()).hexdigest()
     config = {"format": FORMAT, "format_version": FORMAT_VERSION, **entries, "weights": bound}
     try:
@@ -84,8 +81,7 @@ def write_folder(path: str | Path, files: ModelFiles) -> None:
 def check_model_folder_writable(path: str | Path) -> Path:
     """Check before any work that a model can be saved in ``path``. Return the path with links resolved.
 
-    It may be a new folder, an empty one, or one that holds a model and nothing else. Raises OutputError when the folder
-    above is missing, or something else is in the way.
+    Raises OutputError unless it is a new folder, an empty one, or one that holds a model and nothing else.
     """
     try:
         folder = Path(path).resolve()
@@ -116,21 +112,16 @@ def _obstacle(folder: Path) -> str:
 
 
 def _declares_model(folder: Path) -> bool:
-    try:
-        config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(config, dict) and config.get("format") == FORMAT
+    with suppress(OSError, ValueError, RecursionError, AttributeError):
+        return bool(json.loads((folder / _CONFIG).read_text(encoding="utf-8")).get("format") == FORMAT)
+    return False
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
 def read_model_folder(path: str | Path) -> ModelFiles:
-    """Read the files of a model folder, without TensorFlow.
-
-    Raises ModelFolderError when a file is missing or damaged, of another version, or of another model.
-    """
+    """Read the files of a model folder. Raises ModelFolderError."""
     folder = Path(path)
     if not exists(folder / _CONFIG):
         raise ModelFolderError(

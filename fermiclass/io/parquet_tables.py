@@ -29,10 +29,7 @@ def to_parquet(table: Table) -> bytes:
 
 
 def from_parquet(content: bytes) -> Table:
-    """Return the table of a Parquet file as a plain table, with metadata if fermiclass or astropy wrote it.
-
-    Raises any error of pyarrow for damaged files.
-    """
+    """Return the table of a Parquet file as a plain table, with metadata if fermiclass or astropy wrote it."""
     import pyarrow.parquet as pq
 
     stored = with_nulls(pq.ParquetFile(io.BytesIO(content)).read())

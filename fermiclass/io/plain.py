@@ -24,10 +24,7 @@ EMPTY = ("", "-", "--", "nan", "na", "n/a", "#n/a", "<na>", "none", "null", "*")
 
 
 def plain_table(table: Table) -> Table:
-    """Copy a table, or frame, to columns of bool, int, float and str without masks, and metadata of plain Python types.
-
-    Raises TypeError if a column holds anything else.
-    """
+    """Copy a table or frame to columns of bool, int, float and str without masks, and plain metadata; or TypeError."""
     table = table if isinstance(table, Table) else from_frame(table)
     plain = Table(meta={str(key): plain_value(value) for key, value in table.meta.items()})
     for name in table.colnames:
@@ -70,10 +67,7 @@ def _plain_data(column: Any) -> NDArray[Any]:
 
 
 def rows_of_numbers(items: list[Any]) -> NDArray[np.float64]:
-    """Return lists of numbers as the rows of an array. Shorter lists end in NaN, and None is NaN.
-
-    Raises TypeError or ValueError when an item is not a number.
-    """
+    """Return lists of numbers as the rows of an array. Shorter lists end in NaN, and None is NaN."""
     rows = [np.ravel(np.ma.filled(np.ma.asarray([] if x is None else x).astype(np.float64), np.nan)) for x in items]
     filled = np.full((len(rows), max(map(len, rows), default=0)), np.nan)
     for row, numbers in zip(filled, rows, strict=True):
@@ -133,10 +127,7 @@ def flat_value(value: Any) -> bool | int | float | str:
 
 
 def typed(kind: Any, value: Any, name: str = "it") -> Any:
-    """Return a value of JSON as a type: text, finite number, a mapping, tuple or union of such, or a dataclass.
-
-    Raises ValueError or TypeError when it is of another type, or a field of a dataclass is missing or unknown.
-    """
+    """Return a value of JSON as a type: text, number, mapping, tuple, union, dataclass; or ValueError, TypeError."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any or (isinstance(kind, type) and is_dataclass(kind) and isinstance(value, kind)):
         return value
@@ -171,7 +162,7 @@ def check_dimensions(table: Table, most: int) -> Table:
 
 
 def the_table(tables: Sequence[Any], names: Sequence[Collection[str]], columns: Collection[str]) -> Any:
-    """Return the one of several tables, with the names of their columns, that has some columns, or else the first.
+    """Return the one of several tables, with `names` of columns, that has some columns, or else the first.
 
     Raises ValueError when there is none, or several have the columns.
     """

@@ -18,10 +18,7 @@ _HERE = "127.0.0.1"  # hub and applications are on this machine; no other machin
 
 
 def check_sendable(path: str | os.PathLike[str]) -> str:
-    """Return the message type for a table's format: table.load.fits or table.load.votable.
-
-    Raises MessagingError when a table with the ending of `path` cannot be sent.
-    """
+    """Return the message type for the format of a table. Raises MessagingError when it cannot be sent."""
     for ending, mtype in SENDABLE.items():
         if Path(path).name.lower().endswith(ending):
             return mtype
@@ -31,38 +28,22 @@ def check_sendable(path: str | os.PathLike[str]) -> str:
 
 
 def check_hub() -> None:
-    """Check that a SAMP hub runs.
-
-    Raises MessagingError when no hub answers.
-    """
+    """Raise MessagingError when no SAMP hub answers."""
     with _connection():
         pass
 
 
-def send_table(path: str | os.PathLike[str], name: str | None = None) -> list[str]:
+def send_table(path: str | os.PathLike[str]) -> list[str]:
     """Send a table to every application at the SAMP hub that accepts its format, and wait until it is loaded.
 
-    Parameters
-    ----------
-    path
-        A FITS file or VOTable. It must not be moved afterwards.
-    name
-        Name of the table in the applications; by default the name of the file.
-
-    Returns
-    -------
-    list of str
-        Names of the applications that have loaded the table.
-
-    Raises
-    ------
-    MessagingError
-        When the file has another format, no hub runs or it stops, no application accepts the table, or none loads it.
+    It is a FITS file or VOTable, which must not be moved afterwards. Returns the names of the applications that have
+    loaded it. Raises MessagingError when the file has another format, no hub runs or it stops, no application accepts
+    the table, or none loads it.
     """
     from pyvo.samp import SAMP_STATUS_OK, SAMPHubError, SAMPProxyError
 
     mtype, file = check_sendable(path), Path(path).resolve()
-    about = {"url": file.as_uri(), "table-id": file.as_uri(), "name": name or file.name}
+    about = {"url": file.as_uri(), "table-id": file.as_uri(), "name": file.name}
     loaded: list[str] = []
     refused: list[str] = []
     with _connection() as client:

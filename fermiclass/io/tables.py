@@ -1,4 +1,4 @@
-"""Reading and writing of tables: FITS, ECSV, VOTable, CSV and Parquet.
+"""Reading and writing of tables.
 
 Besides names and data, the formats keep:
 
@@ -13,8 +13,8 @@ ending     unit         description             UCD                     ``table.
 ========== ============ ======================= ======================= =============================================
 
 In the metadata of FITS and VOTable, a list becomes its items separated by commas, and a dictionary becomes its JSON.
-Short keywords of FITS are in upper case; `read_table` returns them in lower case, and keywords longer than 8 letters
-unchanged. In all formats, missing numbers are NaN and missing strings are empty. The same table gives the same bytes.
+Short keywords of FITS are read in lower case. Missing numbers are NaN and missing strings are empty. The same table
+gives the same bytes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import lzma
 import os
 import re
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 
 from astropy.table import Table
@@ -33,8 +34,8 @@ from fermiclass.errors import CatalogError, OutputError, in_one_line
 from fermiclass.io.files import check_place, read_bytes, write_bytes
 from fermiclass.io.fits_tables import from_fits, to_fits
 from fermiclass.io.parquet_tables import from_parquet, to_parquet
-from fermiclass.io.plain import plain_table
-from fermiclass.io.text_tables import from_ecsv, from_text, to_csv, to_ecsv
+from fermiclass.io.plain import check_dimensions, plain_table
+from fermiclass.io.text_tables import from_text, to_text
 from fermiclass.io.votables import from_votable, to_votable
 
 _DECOMPRESS = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ": lzma.decompress}
@@ -53,13 +54,14 @@ _OTHERS = {  #: What to do with formats that are not read.
 _WRITERS: dict[str, Callable[[Table], bytes]] = {
     ".fits": to_fits,
     ".fits.gz": lambda table: gzip.compress(to_fits(table), compresslevel=6, mtime=0),
-    ".ecsv": to_ecsv,
+    ".ecsv": lambda table: to_text(table, "ascii.ecsv"),
     ".vot": to_votable,
-    ".csv": to_csv,
+    ".csv": lambda table: to_text(check_dimensions(table, 1), "ascii.csv"),
     ".parquet": to_parquet,
 }
 
 table_endings: tuple[str, ...] = tuple(_WRITERS)  #: The endings of files that `write_table` accepts.
+check_writable = partial(check_place, kind="a table", endings=table_endings)
 
 
 def write_table(table: Table, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
@@ -71,8 +73,7 @@ def write_table(table: Table, path: str | os.PathLike[str], *, overwrite: bool =
         Columns of bool, int, float or text, with units, descriptions, ``column.meta["ucd"]`` and ``table.meta``. FITS
         and ECSV also hold arrays in each row, VOTable arrays of one dimension.
     path
-        A file name with one of `table_endings`. The file is written under a temporary name beside it, synced, and
-        renamed, so `path` never holds half a table.
+        A file name with one of `table_endings`.
     overwrite
         If False, an existing file is an error.
 
@@ -96,22 +97,18 @@ def write_table(table: Table, path: str | os.PathLike[str], *, overwrite: bool =
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """Read a table with units, descriptions, UCDs and metadata if the format has them.
+    """Read a table with units, descriptions, UCDs and metadata if its format, known by the content, has them.
 
-    The format is known by the content of the file. '-' is standard input.
-
-    Raises CatalogError if the file is missing, damaged, or does not hold a table.
+    '-' is standard input. Raises CatalogError if the file is missing, damaged, or does not hold a table.
     """
     source = Path(path)
     return parse_table(read_bytes(source), source)
 
 
 def parse_table(content: bytes, path: Path, columns: Collection[str] = (), usual: Collection[str] = ()) -> Table:
-    """Return the table in the content of a file, which may be compressed.
+    """Return the table in the content of a file, which may be compressed. Raises CatalogError.
 
     If the file holds several tables, `columns` are those of the one that is wanted, or else `usual` ones in FITS.
-
-    Raises CatalogError if the file is damaged, or does not hold a table.
     """
     again = "Download it, or write it, again"
     try:
@@ -127,7 +124,7 @@ def parse_table(content: bytes, path: Path, columns: Collection[str] = (), usual
         elif content.startswith(b"PAR1"):
             table = from_parquet(content)
         elif start.startswith(b"# %ECSV"):
-            table = from_ecsv(content)
+            table = plain_table(Table.read(content.decode("utf-8-sig"), format="ascii.ecsv"))
         elif re.search(r"\.(fits?|vot(able)?|xml|parquet)(\.|$)", path.name.lower()):
             raise ValueError("it is not a FITS, VOTable or Parquet file: it does not begin like one")
         else:
@@ -146,17 +143,3 @@ def parse_table(content: bytes, path: Path, columns: Collection[str] = (), usual
         lost = "Unable to guess" in str(error) or isinstance(error, LookupError)
         reason = "no separator fits all lines" if lost else in_one_line(error)
         raise CatalogError(f"'{path}' cannot be read ({reason}). {again}.") from error
-
-
-def check_writable(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
-    """Check before any work that a table can be written to `path`; return the path with links resolved.
-
-    Raises OutputError if the ending is unknown, and as by :func:`fermiclass.io.files.check_place`.
-    """
-    target = Path(path)
-    if not target.name.lower().endswith(table_endings):
-        raise OutputError(
-            f"'{path}' does not have the ending of a table format; expected one of {', '.join(table_endings)}. Rename "
-            "the output."
-        )
-    return check_place(target, *inputs)

@@ -6,12 +6,13 @@ import os
 import re
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from astropy.table import Table
 
-from fermiclass.errors import OutputError, SelectionError
+from fermiclass.errors import SelectionError
 from fermiclass.io import FloatArray
 from fermiclass.io.files import check_place, read_bytes, write_bytes
 from fermiclass.io.tables import read_table, table_endings, write_table
@@ -48,15 +49,12 @@ def angles(table: Table, name: str, most: float = 360.0) -> FloatArray:
 
 
 def to_regions(table: Table) -> bytes:
-    """Return the 95 % error ellipses of sources as a region file of ds9; a source without an ellipse is a point.
-
-    All have positions. Angles count from the west to the north: that of an axis is its position angle and 90 degrees.
-    """
+    """Return the 95 % error ellipses of sources as a region file of ds9; a source without an ellipse is a point."""
     lines = ["# Region file format: DS9 version 4.1", "global color=green", "icrs"]
     columns = zip(*(angles(table, name) for name in (*PLACE, *ELLIPSE)), strict=True)
     for name, (ra, dec, major, minor, angle) in zip(table["Source_Name"], columns, strict=True):
         shape = f"point({ra:.5f},{dec:.5f}) # point=cross"
-        if major > 0 and minor > 0:
+        if major > 0 and minor > 0:  # angles count from the west to the north
             shape = f"ellipse({ra:.5f},{dec:.5f},{major:.5f}d,{minor:.5f}d,{(np.nan_to_num(angle) + 90) % 360:.2f}) #"
         lines.append(f"{shape} text={{{_BRACES.sub(' ', _NO_TEXT.sub(' ', str(name)))}}}")
     return ("\n".join(lines) + "\n").encode()
@@ -71,26 +69,15 @@ def to_list(table: Table) -> bytes:
 
 
 _WRITERS = {".reg": to_regions, ".txt": to_list}
-
-
-def check_targets(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
-    """Check before any work that targets can be written to `path`; return the path with links resolved.
-
-    Raises OutputError if the ending is none of a table, .reg or .txt, and as by
-    :func:`fermiclass.io.files.check_place`.
-    """
-    endings = (*table_endings, *_WRITERS)
-    if not Path(path).name.lower().endswith(endings):
-        raise OutputError(f"'{path}' has no ending of a list of targets: give one of {', '.join(endings)}.")
-    return check_place(path, *inputs)
+check_targets = partial(check_place, kind="a list of targets", endings=(*table_endings, *_WRITERS))
 
 
 def write_targets(table: Table, path: str | os.PathLike[str], columns: Sequence[str] = ()) -> None:
     """Write sources as a table, as regions of ds9 (.reg) or as a list of names and coordinates (.txt).
 
-    A table has all columns, or those that are given; raises SelectionError where there is no such column.
-    A .csv file is to be read by people: angles have four decimals, other numbers four digits, and no probability is 1.
-    Warns with UserWarning where regions or a list lack sources that have no position.
+    A table has all columns, or those that are given; raises SelectionError where there is no such column. A .csv file
+    is to be read by people: angles have four decimals, other numbers four digits, and no probability is 1. Warns where
+    regions or a list lack sources that have no position.
     """
     target = check_targets(path)
     writer = _WRITERS.get(target.suffix.lower())
@@ -120,10 +107,7 @@ def _in_few_digits(table: Table) -> Table:
 
 
 def read_list(path: str | os.PathLike[str]) -> Table:
-    """Read a table, or a plain list in a .txt file: names, one a line, or what :func:`write_targets` wrote.
-
-    Raises CatalogError as :func:`fermiclass.io.tables.read_table`.
-    """
+    """Read a table, or a plain list in a .txt file: names, one a line, or what :func:`write_targets` wrote."""
     text = "," if Path(path).suffix.lower() != ".txt" else decoded(read_bytes(Path(path)))
     if re.search(r"[,;\t|]", text.strip().partition("\n")[0]):
         return read_table(path)

@@ -10,7 +10,7 @@ import numpy as np
 from astropy.io import ascii
 from astropy.table import Column, Table
 
-from fermiclass.io.plain import check_dimensions, plain_table, rows_of_numbers
+from fermiclass.io.plain import plain_table, rows_of_numbers
 
 #: Control characters, and those that Python's text readers take for the end of a line.
 _NOT_IN_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
@@ -22,21 +22,6 @@ _LIST = re.compile(r"[(\[][^()]*[)\]]")  # as TOPCAT and pandas write values of 
 _UNIT = re.compile(r"\([^()]*\)")
 _SEXAGESIMAL = re.compile("hms|dms")  # no units, and the texts say what they are
 _DASHES = re.compile(r"[-\s;,|]*--[-\s;,|]*")
-
-
-def to_ecsv(table: Table) -> bytes:
-    """Return a plain table as an ECSV file."""
-    return _to_text(table, "ascii.ecsv")
-
-
-def from_ecsv(content: bytes) -> Table:
-    """Return the table of an ECSV file as a plain table."""
-    return plain_table(Table.read(content.decode("utf-8-sig"), format="ascii.ecsv"))
-
-
-def to_csv(table: Table) -> bytes:
-    """Return a plain table as a CSV file, without units, descriptions and metadata."""
-    return _to_text(check_dimensions(table, 1), "ascii.csv")
 
 
 def decoded(content: bytes) -> str:
@@ -53,12 +38,9 @@ def from_text(content: bytes, *, is_csv: bool = False) -> Table:
     """Return the table of a text file as a plain table: separated values, or what astropy can guess, such as IPAC.
 
     The separator is a comma, semicolon, tab or bar; beside the others a number may have a decimal comma. Lines that
-    begin with # before the names of the columns are comments, unless the last one has the names; a line of units in
-    brackets may follow these. Below them, lines of #
-    with fewer separators, and rows without any value, are left out. Units, if any, stand between the names and a line
-    of dashes, as VizieR writes them.
-
-    Raises any error of astropy, and ValueError, where there is no table.
+    begin with # before the names of the columns are comments, unless the last one has the names. Units may follow in
+    brackets, or before a line of dashes, as VizieR writes them. Further lines of # with fewer separators, and rows
+    without any value, are left out. Raises any error of astropy, and ValueError, where there is no table.
     """
     lines = re.split("\r\n|\r|\n", decoded(content).rstrip("\r\n"))
     filled = [line for line in lines if line.strip()]
@@ -117,7 +99,8 @@ def _plain(table: Table, *, commas: bool = False) -> Table:
     return plain_table(table)
 
 
-def _to_text(table: Table, format_name: str) -> bytes:
+def to_text(table: Table, format_name: str) -> bytes:
+    """Return a plain table in a text format of astropy; one that is no ECSV has no units, descriptions and metadata."""
     clean = table.copy(copy_data=False)
     for name in table.colnames:
         if table[name].dtype.kind == "U":

@@ -1,19 +1,14 @@
-"""VOTable: columns with unit, UCD, utype and coordinate system, and the origin of the data.
-
-Metadata are PARAM elements of the table. The note "Data Origin in the VO" (IVOA 2024) requires some of them as INFO
-elements of the resource too: ``title``, ``server_software``, ``is_derived_from``.
-"""
+"""VOTable: columns with unit, UCD and coordinate system; metadata are PARAM elements of the table."""
 
 from __future__ import annotations
 
 import io
 import re
 import warnings
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import Collection
 
 from astropy.io.votable import parse
-from astropy.io.votable.tree import CooSys, Info, Param, TableElement, VOTableFile
+from astropy.io.votable.tree import CooSys, Param, TableElement, VOTableFile
 from astropy.io.votable.ucd import check_ucd
 from astropy.table import Table
 from astropy.utils.exceptions import AstropyWarning
@@ -23,12 +18,11 @@ from fermiclass.io.plain import check_dimensions, flat_value, plain_table, the_t
 
 _TYPES: tuple[tuple[type, str], ...] = ((bool, "boolean"), (int, "long"), (float, "double"))
 
-#: Coordinate systems, and the UCDs of their columns. Utypes are those of the note "Referencing STC in VOTable".
+#: Coordinate systems, and the UCDs of their columns.
 _SYSTEMS = (
     ("icrs", "ICRS", ("pos.eq.ra", "pos.eq.dec")),
     ("galactic", "galactic", ("pos.galactic.lon", "pos.galactic.lat")),
 )
-_POSITION = "stc:AstroCoords.Position2D.Value2"
 
 #: Characters in UTF-8 that XML 1.0 cannot hold in any form.
 _NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")
@@ -54,8 +48,6 @@ def to_votable(table: Table) -> bytes:
             if field.ucd and not check_ucd(field.ucd, check_controlled_vocabulary=True):
                 field.ucd = None  # some UCDs of the catalogue break the standard and make a file invalid
         _add_systems(file, element)
-        for name, value in _origin(table.meta):
-            file.resources[0].infos.append(Info(name=name, value=value))
         for key, item in table.meta.items():
             flat = flat_value(item)
             datatype = next((name for kind, name in _TYPES if isinstance(flat, kind)), "unicodeChar")
@@ -72,8 +64,8 @@ def to_votable(table: Table) -> bytes:
 def from_votable(content: bytes, columns: Collection[str] = ()) -> Table:
     """Return the table of a VOTable file that has some columns, or else the first one; PARAM elements are metadata.
 
-    Raises ValueError when there is no table, several have the columns, or the data are elsewhere: that place is not
-    opened, as any file or address may stand there. Damaged files raise any error: astropy has no common one.
+    Raises ValueError when there is no table, several have the columns, or the data are elsewhere: any file or address
+    may stand there, which is not opened.
     """
     # The parser of astropy.io.votable itself, so that encodings, entities and name spaces are understood alike.
     with get_xml_iterator(io.BytesIO(content)) as elements:
@@ -94,23 +86,11 @@ def from_votable(content: bytes, columns: Collection[str] = ()) -> Table:
 
 
 def _add_systems(file: VOTableFile, element: TableElement) -> None:
-    """Add coordinate system and axis to the columns of coordinates."""
+    """Add coordinate systems, to which the columns of coordinates refer."""
     found = {str(field.ucd).partition(";")[0].lower(): field for field in reversed(element.fields) if field.ucd}
     for identifier, system, axes in _SYSTEMS:
         if found.keys() >= set(axes):
             # The epoch is J2000 within the precision of gamma-ray positions. None of these systems has an equinox.
             file.coordinate_systems.append(CooSys(ID=identifier, system=system, epoch="J2000"))
-            for number, axis in enumerate(axes, start=1):
+            for axis in axes:
                 found[axis].ref = identifier
-                found[axis].utype = f"{_POSITION}.C{number}"
-
-
-def _origin(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    catalog, sha256 = meta.get("catalog"), meta.get("sha256")
-    if catalog:
-        release = str(meta.get("release", ""))
-        yield "title", f"{catalog if release in ('', 'unknown') else release}: table by fermiclass"
-    if meta.get("creator"):
-        yield "server_software", str(meta["creator"])
-    if catalog:
-        yield "is_derived_from", f"{catalog}, SHA-256 {sha256}" if sha256 else str(catalog)

@@ -1,17 +1,20 @@
 """Plots: functions of arrays that draw on Axes and return them.
 
-Every function draws on given Axes, or makes new ones with pyplot. A class has the same colour and the same marker in
-all plots; the marker is for readers who do not see the colour. TensorFlow is not needed.
+Every function draws on given Axes, or makes new ones with pyplot. A class has the same colour and marker in all plots.
 """
 
 from fermiclass.plots.evaluation import confusion_matrix, evaluation_figure, reliability_diagram
-from fermiclass.plots.explanation import explanation, explanation_size, feature_effects, feature_strip
+from fermiclass.plots.explanation import (
+    ard_relevances,
+    explanation,
+    explanation_size,
+    feature_effects,
+    feature_strip,
+    log_odds_slopes,
+)
 from fermiclass.plots.finder import finder_chart, finder_pages
-from fermiclass.plots.pairs import feature_labels, feature_pair
-from fermiclass.plots.relevances import ard_relevances, log_odds_slopes
-from fermiclass.plots.sky import sky_map
+from fermiclass.plots.sources import feature_labels, feature_pair, probability_triangle, sky_map
 from fermiclass.plots.style import CLASS_COLOURS, PALETTE, class_colours, class_markers
-from fermiclass.plots.triangle import probability_triangle
 
 __all__ = [
     "CLASS_COLOURS",

@@ -1,8 +1,8 @@
-"""Plots of an evaluation: reliability, confusion, and one figure of all results."""
+"""Plots of an evaluation: reliability, confusion, one figure of all results; and of a comparison with another list."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,15 +11,18 @@ from numpy.typing import ArrayLike
 from fermiclass.plots.style import SMALL, axes_or_new, class_colours, colour_labels, open_frame
 
 if TYPE_CHECKING:
+    from astropy.table import Table
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from fermiclass.analysis.compare import Comparison
     from fermiclass.evaluation import Evaluation
 
 _COLOUR = "#0072B2"
 _NUM_BINS = 10
 _CLASS_BINS = 5  # of equal count for each class: the groups are small
 _MAX_METHODS = 12
+_UNIT = (-0.03, 1.03)  # limits of an axis of probabilities
 
 
 def reliability_diagram(
@@ -32,10 +35,10 @@ def reliability_diagram(
 ) -> Axes:
     """Draw the accuracy of the most probable class against its probability.
 
-    Each point is a bin; all bins have about the same number of sources. Error bars are the binomial standard error
-    √(a(1−a)/n) of the accuracy a. Calibrated probabilities follow the diagonal; below it they are overconfident. ECE is
-    ``Σ_b (n_b/n) |accuracy_b − confidence_b|``. The probabilities are ``(n, C)``, in the order of the C `classes`, and
-    `y` has the true classes, ``(n,)``. Raises ValueError as :func:`fermiclass.evaluation.metrics.checked`.
+    Each point is a bin of about the same number of sources. Error bars are the binomial standard error √(a(1−a)/n) of
+    the accuracy a. Below the diagonal probabilities are overconfident. ECE is ``Σ_b (n_b/n) |accuracy_b −
+    confidence_b|``. The probabilities are ``(n, C)``, in the order of the C `classes`, and `y` has the true classes,
+    ``(n,)``. Raises ValueError as :func:`fermiclass.evaluation.metrics.checked`.
     """
     from fermiclass.evaluation import metrics
 
@@ -85,19 +88,16 @@ def confusion_matrix(y: ArrayLike, predicted: ArrayLike, classes: Sequence[str],
     return axes
 
 
-def evaluation_figure(evaluation: Evaluation, method: str | None = None) -> Figure:
+def evaluation_figure(evaluation: Evaluation) -> Figure:
     """Draw the results of an evaluation, of any protocol.
 
     The panels: the NLL of the best methods, with standard errors; how often each class was found, against its
     probability; expected and found numbers by class, and by latitude where it is scored; purity and completeness of the
-    candidates of each class against the threshold. The last three are of `method`, by default the best one that is no
-    baseline. Raises ValueError when it was not evaluated.
+    candidates of each class against the threshold. The last three are of the best method that is no baseline.
     """
     from matplotlib.figure import Figure
 
-    name = evaluation.best if method is None else method
-    if name not in evaluation.results:
-        raise ValueError(f"the method '{name}' was not evaluated: choose one of {', '.join(evaluation.results)}")
+    name = evaluation.best
     figure = Figure(figsize=(7.6, 6.4), layout="constrained")
     losses, *of_method = figure.subplots(2, 2).flat
     _losses(losses, evaluation)
@@ -128,7 +128,7 @@ def _calibration(axes: Axes, evaluation: Evaluation, method: str) -> None:
         axes.errorbar(
             mean, found, yerr=error, fmt="o-", markersize=4, linewidth=1, capsize=2, color=colours[name], label=name
         )
-    axes.set(xlabel="probability", ylabel="fraction found", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+    axes.set(xlabel="probability", ylabel="fraction found", xlim=_UNIT, ylim=_UNIT)
     axes.legend(frameon=False, loc="upper left", fontsize=SMALL)
 
 
@@ -163,5 +163,45 @@ def _candidates(axes: Axes, evaluation: Evaluation, method: str) -> None:
         axes.plot(thresholds, right / max(is_one.sum(), 1), color=colours[name], linestyle="--")
     axes.plot([], [], color="0.3", label="purity")
     axes.plot([], [], color="0.3", linestyle="--", label="completeness")
-    axes.set(xlabel="probability of at least", ylabel="fraction", ylim=(-0.03, 1.03))
+    axes.set(xlabel="probability of at least", ylabel="fraction", ylim=_UNIT)
     axes.legend(frameon=False, fontsize=SMALL, loc="lower left")
+
+
+def comparison_figure(comparison: Comparison) -> Figure:
+    """Draw our probability of the other list's class or against its probability, and ROC curves where it has any."""
+    from matplotlib.figure import Figure
+
+    wide = bool(comparison.roc)
+    figure = Figure(figsize=(8.6 if wide else 4.8, 4.0), layout="constrained")
+    axes, *of_curves = figure.subplots(1, 2 if wide else 1, squeeze=False)[0]
+    table = comparison.table
+    if "OTHER_P" in table.colnames:
+        axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+        ours = np.asarray(table["DIFFERENCE"]) + np.asarray(table["OTHER_P"])
+        axes.plot(table["OTHER_P"], ours, ".", color="black", markersize=4, alpha=0.5)
+        open_frame(axes, xlabel="probability in the other list", ylabel="probability here", xlim=_UNIT, ylim=_UNIT)
+    else:
+        _by_class(axes, table, list(comparison.agreement))
+    for each in of_curves:
+        _curves(each, comparison.roc)
+    return figure
+
+
+def _by_class(axes: Axes, table: Table, words: list[str]) -> None:
+    rng, colours = np.random.default_rng(0), class_colours(words)
+    said, p = np.asarray(table["OTHER_CLASS"], str), np.asarray(table["P_OTHER_CLASS"], float)
+    for k, word in enumerate(words):
+        rows = said == word
+        height = k + rng.uniform(-0.3, 0.3, rows.sum())
+        axes.plot(p[rows], height, ".", color=colours[word], markersize=4, alpha=0.6)
+    axes.set_yticks(range(len(words)), [f"{word} ({np.sum(said == word)})" for word in words])
+    open_frame(axes, xlabel="our probability of that class", ylabel="class in the other list", xlim=_UNIT)
+
+
+def _curves(axes: Axes, roc: Mapping[str, Mapping[str, Any]]) -> None:
+    colours = class_colours(list(roc))
+    axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+    for word, curve in roc.items():
+        axes.plot(curve["false"], curve["true"], color=colours[word], label=f"{word}: area {curve['auc']:.2f}")
+    open_frame(axes, xlabel="false positives", ylabel="true positives", xlim=_UNIT, ylim=_UNIT)
+    axes.legend(frameon=False, loc="lower right")

@@ -1,8 +1,8 @@
-"""One source compared with the classes, and the effect of each of its features on the probabilities."""
+"""One source compared with the classes, and how far features move probabilities."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _HALF_HEIGHT = 0.36  # half the height of a row
 _LIMIT = 4.0  # largest number of standard deviations in the plot
+_LEGEND_COLUMNS = 4
+_LEAST = 1e-9  # probability, so that no log-odds are infinite
 
 
 def feature_strip(
@@ -40,9 +42,7 @@ def feature_strip(
 ) -> Axes:
     """Draw a source's features with their errors and the distributions of the classes, the first feature on top.
 
-    Bars contain 68 % (dark) and 95 % (pale) of each class; a white line is the median. The source is black. A value
-    beyond ±4 is an arrow at the edge.
-
+    Bars contain 68 % (dark) and 95 % (pale) of each class; a white line is the median. A value beyond ±4 is an arrow.
     `value` and `error` are D features and their standard deviations, ``(D,)``, in a common unit such as the standard
     deviation of the training sources; `population` has percentiles 2.5, 16, 50, 84 and 97.5 of each of C classes in the
     same unit, ``(C, 5, D)``. Raises ValueError when the shapes do not fit the names.
@@ -81,8 +81,7 @@ def feature_effects(
 ) -> Axes:
     """Draw the effect of each feature on the log-odds of each class as a bar, the first feature on top.
 
-    The effects are ``(D, C)``, such as ``Explanation.log_odds``. Raises ValueError when the shape does not fit the
-    names of features and classes.
+    The effects are ``(D, C)``, such as ``Explanation.log_odds``. Raises ValueError when the shape does not fit.
     """
     moved = array_of((len(features), len(classes)), effects, "effects")
     axes = axes_or_new(axes, (3.5, 1.0 + 0.34 * len(features)))
@@ -108,10 +107,10 @@ def explanation_size(explained: Explanation) -> tuple[float, float]:
 def explanation(explained: Explanation, *, figure: Any = None) -> tuple[Axes, Axes, Axes]:
     """Draw an explanation: the probabilities, the features compared with the classes, and their effects.
 
-    The features with the largest effect on the log-odds of the most probable class, or of a group with it, are on top.
-    Effects are those on the two most probable classes, on all others with a probability of 1 % and more, and on these
-    groups. The `figure` is an empty one or a ``SubFigure``, by default a new one of pyplot. Return the Axes of
-    probabilities, features and effects.
+    The features with the largest effect on the most probable class, or on a group with it, are on top. Effects are
+    those on the two most probable classes, on all others with a probability of 1 % and more, and on these groups. The
+    `figure` is an empty one or a ``SubFigure``, by default a new one of pyplot. Return the Axes of probabilities,
+    features and effects.
     """
     order = explained.order
     if figure is None:
@@ -161,3 +160,56 @@ def _probabilities(explained: Explanation, axes: Axes) -> None:
     size = "x-small" if second else "medium"  # there is a legend beside it
     axes.set_title("\n".join([f"{explained.name} ({first})", *second]), loc="left", fontsize=size, parse_math=False)
     open_frame(axes, xlim=(0.0, 1.0))
+
+
+def log_odds_slopes(predict: Callable[[FloatArray], ArrayLike], X: ArrayLike, scale: ArrayLike) -> FloatArray:
+    """Return how far each feature moves the log-odds ln(P_c / (1 − P_c)) of each class, ``(C, D)``.
+
+    The result is the root mean square, over typical sources with features `X`, ``(n, D)``, of the change ``L_c(x_j +
+    σ_j/2) − L_c(x_j − σ_j/2)`` of the log-odds. The standard deviations σ are `scale`, ``(D,)``, such as ``scale_`` of
+    a classifier. It is small for a feature that others can replace.
+
+    `predict` returns probabilities ``(n, C)`` of features ``(n, D)`` of these sources, such as ``lambda X:
+    model.predict_proba(X, X_var=X_var)``. Raises ValueError when the shapes do not fit each other.
+    """
+    x, step = np.asarray(X, np.float64), 0.5 * np.asarray(scale, np.float64)
+    if x.ndim != 2 or not len(x) or step.shape != x.shape[1:]:
+        raise ValueError(f"features of shape {x.shape} and a scale of shape {step.shape}: give (n, D) and (D,)")
+
+    def log_odds(moved: FloatArray) -> FloatArray:
+        p = np.clip(np.asarray(predict(moved), np.float64), _LEAST, 1.0 - _LEAST)
+        return np.asarray(np.log(p) - np.log1p(-p))
+
+    moves = [log_odds(x + side) - log_odds(x - side) for side in np.diag(step)]
+    return np.sqrt(np.mean(np.square(moves), axis=1)).T
+
+
+def ard_relevances(
+    relevances: ArrayLike,
+    features: Sequence[str],
+    classes: Sequence[str],
+    *,
+    quantity: str = "relevance: rms slope per standard deviation",
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw the relevance of each of D features for each of C classes, ordered by the largest relevance of a feature.
+
+    The relevances are ``(C, D)``, or ``(1, D)`` if two classes share one latent function: :func:`log_odds_slopes`
+    measures what the classifier does, inverse length-scales say what its kernel allows. `quantity` is the label of the
+    axis. Raises ValueError when the shape does not fit the names.
+    """
+    names = [str(name) for name in classes]
+    functions = [" and ".join(names)] if len(names) == 2 and np.shape(relevances)[0] == 1 else names
+    r = array_of((len(functions), len(features)), relevances, "relevances")
+    order = np.argsort(r.max(axis=0), kind="stable")
+    axes = axes_or_new(axes, (4.5, 1.0 + 0.23 * len(features)))
+    place = np.arange(len(features))
+    axes.hlines(place, r.min(axis=0)[order], r.max(axis=0)[order], color="0.8", linewidth=1.0, zorder=1)
+    colours, markers = class_colours(functions), class_markers(functions)
+    for name, row in zip(functions, r, strict=True):
+        axes.scatter(row[order], place, color=colours[name], marker=markers[name], s=26, lw=0, label=name, zorder=2)
+    axes.set_yticks(place, [features[j] for j in order], fontsize=SMALL)
+    axes.set_xlim(left=0.0)
+    columns = min(len(functions), _LEGEND_COLUMNS)
+    axes.legend(frameon=False, fontsize=SMALL, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
+    return open_frame(axes, ylim=(-0.7, len(features) - 0.3), xlabel=quantity)

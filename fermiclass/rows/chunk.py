@@ -1,10 +1,11 @@
-"""Rows on disk, and chunks of them in memory."""
+"""Rows on disk with the roles of their columns, and chunks of them in memory, whose values are checked."""
 
 from __future__ import annotations
 
-import os
+import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -15,12 +16,55 @@ from numpy.typing import NDArray
 
 from fermiclass.errors import RowsError
 from fermiclass.io import FloatArray
-from fermiclass.rows.columns import Columns, as_floats, plain_values, refuse
-
-CHUNK_ROWS = 65536  #: Number of rows that a pass in order reads at a time.
-
+from fermiclass.io.plain import texts
 
 _CHANGED = "it has changed since it was opened: start again when it is complete"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of D features, of their standard deviations (None for no error), of the label, and others to keep."""
+
+    features: tuple[str, ...]
+    uncertainties: tuple[str | None, ...]
+    label: str | None
+    keep: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, features: Sequence[str], uncertainties: Sequence[str | None] | None, label: str | None, keep: Sequence[str]
+    ) -> Columns:
+        """Return the roles from the names that a user gives. Raises RowsError if they do not fit each other."""
+        if any(isinstance(names, str) for names in (features, uncertainties, keep)):
+            raise RowsError("the columns were given as one text; expected a list of names")
+        noise = [None] * len(features) if uncertainties is None else uncertainties
+        if not features:
+            raise RowsError("no features are named. Name at least one.")
+        if len(set(features)) < len(features):
+            raise RowsError(f"a feature is named twice in {', '.join(features)}. Name each once.")
+        if len(noise) != len(features):
+            raise RowsError(
+                f"{len(noise)} columns of uncertainties were named for {len(features)} features; expected one for "
+                "each, None for a feature without"
+            )
+        return cls(tuple(features), tuple(noise), label, tuple(dict.fromkeys(keep)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns to read, each once."""
+        every = (*self.features, *self.uncertainties, self.label, *self.keep)
+        return tuple(dict.fromkeys(name for name in every if name is not None))
+
+    def check(self, found: Collection[str], is_number: Callable[[str], bool], source: str) -> None:
+        """Raise RowsError if a column is missing, or the column of a feature or its error does not hold numbers."""
+        for name in self.names:
+            if name not in found:
+                folded = {other.lower(): other for other in sorted(found)}
+                close = [folded[match] for match in difflib.get_close_matches(name.lower(), list(folded), n=3)]
+                hint = f"Did you mean {' or '.join(close)}?" if close else f"Its columns: {', '.join(found)}."
+                raise RowsError(f"'{source}' has no column '{name}'. {hint}")
+            if name in (*self.features, *self.uncertainties) and not is_number(name):
+                raise RowsError(f"the column '{name}' of '{source}' does not hold one number a row. Choose another.")
 
 
 class Chunk(NamedTuple):
@@ -67,11 +111,7 @@ class Rows(ABC):
         return _reopened, (self._opened, tuple(self._stamps.values()))
 
     def read(self, start: int, stop: int) -> Chunk:
-        """Return rows `start` to `stop` − 1, counted from 0.
-
-        Raises RowsError if there are no such rows, they cannot be read or have changed, or they hold a value that is
-        not finite or a negative uncertainty. The message gives the place.
-        """
+        """Return rows `start` to `stop` − 1, counted from 0. Raises RowsError, with the place of what is wrong."""
         try:
             if not 0 <= start <= stop <= self.num_rows:
                 raise RowsError(f"rows {start} to {stop} do not exist; expected rows from 0 to {self.num_rows}")
@@ -79,8 +119,7 @@ class Rows(ABC):
             chunk = self._read(start, stop)
             self._refuse_changes()
             for values, names in ((chunk.X, self.columns.features), (chunk.X_var, self.columns.uncertainties)):
-                for j, name in enumerate(names):
-                    column = values[:, j]
+                for column, name in zip(values.T, names, strict=True):
                     refuse(~np.isfinite(column), column, "expected finite numbers: leave the row out", start, str(name))
         except RowsError as error:
             raise RowsError(f"'{self.source}' cannot be used: {error}") from error
@@ -103,24 +142,18 @@ def _reopened(opened: Callable[[], Rows], stamps: tuple[tuple[int, int], ...]) -
 
 
 class TableRows(Rows):
-    """Rows of a table with named columns. The parameters are those of :func:`fermiclass.open_rows`."""
+    """Rows of a table with named columns."""
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        features: Sequence[str],
-        *,
-        uncertainties: Sequence[str | None] | None = None,
-        label: str | None = None,
-        keep: Sequence[str] = (),
-        hdu: int | str = 1,
-    ):
-        options: dict[str, Any] = {"uncertainties": uncertainties, "label": label, "keep": keep, "hdu": hdu}
-        self._opened = partial(type(self), Path(path).resolve(), features, **options)
-        self.source = str(path)
-        self.columns = Columns.of(features, uncertainties, label, keep)
-        self._open(Path(path), hdu)
+    def __init__(self, path: Path, columns: Columns, hdu: int | str) -> None:
+        self._opened = partial(type(self), path.resolve(), columns, hdu)
+        self.source, self.columns = str(path), columns
+        self._open(path, hdu)
         self.read(0, 0)  # checks the types of label and kept columns
+
+    @staticmethod
+    @abstractmethod
+    def names_in(path: Path, hdu: int | str) -> Collection[str]:
+        """Return the names of the columns of a file."""
 
     @abstractmethod
     def _open(self, path: Path, hdu: int | str) -> None:
@@ -132,16 +165,40 @@ class TableRows(Rows):
     def _chunk(self, column: Callable[[str], NDArray[Any]], start: int) -> Chunk:
         """Build a chunk, whose first row is `start`, from a function that returns a column ``(n,)``."""
         roles = self.columns
-        X = np.column_stack([as_floats(column(name)) for name in roles.features])
+        X = np.column_stack([column(name).astype(np.float64) for name in roles.features])
         X_var = np.zeros_like(X)
         for j, name in enumerate(roles.uncertainties):
             if name is not None:
-                sigma = as_floats(column(name))
+                sigma = column(name).astype(np.float64)
                 refuse(sigma < 0, sigma, "expected uncertainties of 0 or more", start, name)
                 with np.errstate(over="ignore"):  # infinite ones are refused
                     X_var[:, j] = sigma**2
         y = None if roles.label is None else plain_values(column(roles.label), roles.label, as_label=True)
         return Chunk(X, X_var, y, {name: plain_values(column(name), name) for name in roles.keep})
+
+
+def refuse(wrong: NDArray[np.bool_], values: NDArray[Any], why: str, start: int, name: str) -> None:
+    """Raise RowsError with the place of the first value that is wrong; `start` is the number of the first row."""
+    if wrong.any():
+        row = np.argmax(wrong)
+        raise RowsError(f"there is {values[row]} in row {start + row} (counted from 0) of column '{name}', {why}")
+
+
+def plain_values(values: NDArray[Any], name: str, *, as_label: bool = False) -> NDArray[Any]:
+    """Return text without trailing blanks, or numbers in native byte order; a label is text or a whole number.
+
+    A label such as nan or null is none. Raises RowsError if the values are something else.
+    """
+    if values.dtype.kind in "OT" and all(isinstance(value, str) for value in values.tolist()):
+        values = values.astype(str)
+    if values.dtype.kind == "S":
+        values = np.char.decode(values, "utf-8", "replace")
+    if values.dtype.kind == "U":
+        return texts(values) if as_label else np.char.rstrip(np.asarray(values))
+    if values.ndim == 1 and values.dtype.kind in ("biu" if as_label else "biuf"):
+        return values.astype(values.dtype.newbyteorder("="))
+    expected = "text, or whole numbers without missing ones" if as_label else "numbers or text"
+    raise RowsError(f"the column '{name}' holds {values.dtype}; expected {expected}")
 
 
 def stamp_of(path: Path) -> tuple[int, int]:
@@ -153,15 +210,5 @@ def stamp_of(path: Path) -> tuple[int, int]:
 def join(chunks: Sequence[Chunk]) -> Chunk:
     """Return the rows of one or more chunks as one chunk."""
     X, X_var, y, kept = zip(*chunks, strict=True)
-    return Chunk(
-        np.concatenate(X),
-        np.concatenate(X_var),
-        None if y[0] is None else np.concatenate(y),
-        {name: np.concatenate([part[name] for part in kept]) for name in kept[0]},
-    )
-
-
-def read_in_order(rows: Rows, chunk_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
-    """Read all rows once, up to `chunk_rows` at a time."""
-    for start in range(0, rows.num_rows, chunk_rows):
-        yield rows.read(start, min(start + chunk_rows, rows.num_rows))
+    both = {name: np.concatenate([part[name] for part in kept]) for name in kept[0]}
+    return Chunk(np.concatenate(X), np.concatenate(X_var), None if y[0] is None else np.concatenate(y), both)

@@ -29,15 +29,19 @@ _ROW_GROUP = 65536  # largest number of rows that are written as a row group; a 
 class ParquetRows(TableRows):
     """Rows of a Parquet file, or of a folder of such files in the order of their names.
 
-    The rows are read in whole row groups, and the last group is kept,
-    so the memory is that of the largest row group. Only the columns in use are read. Groups of some ten thousand rows
-    are best for shuffling; the program that writes the file sets their size.
+    They are read in whole row groups, of the columns in use. The last group is kept, so the memory is that of the
+    largest one. Groups of some ten thousand rows, which the program that writes the file makes, are best for shuffling.
     """
+
+    @staticmethod
+    def names_in(path: Path, hdu: int | str) -> list[str]:
+        """Return the names of the columns."""
+        return list(_fragments(path)[0].physical_schema.names)
 
     def _open(self, path: Path, hdu: int | str) -> None:
         self._last: tuple[int, Chunk] | None = None
         self._lock = Lock()  # a background thread may read ahead while another thread reads
-        fragments = parquet_fragments(path)
+        fragments = _fragments(path)
         self._stamps = {Path(fragment.path): stamp_of(Path(fragment.path)) for fragment in fragments}
         for fragment in fragments:
             schema = fragment.physical_schema
@@ -50,9 +54,8 @@ class ParquetRows(TableRows):
 
     def _read(self, start: int, stop: int) -> Chunk:
         parts = [self._nothing]
-        first = int(np.searchsorted(self.block_edges, start, side="right")) - 1
-        last = int(np.searchsorted(self.block_edges, stop, side="left"))
-        for block in range(first, last):
+        after, last = np.searchsorted(self.block_edges, (start + 1, stop))
+        for block in range(after - 1, last):
             edge = int(self.block_edges[block])
             parts.append(self._block(block).take(slice(max(start - edge, 0), stop - edge)))
         return join(parts)
@@ -78,8 +81,7 @@ class ParquetRows(TableRows):
             values = without_dictionary(table[name])
             if pa.types.is_decimal(values.type):
                 values = values.cast(pa.float64(), safe=False)
-            is_text = any(check(values.type) for check in (pa.types.is_string, pa.types.is_large_string))
-            if is_text or pa.types.is_binary(values.type):
+            if any(check(values.type) for check in (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)):
                 return values.cast(pa.string()).fill_null("").to_numpy().astype(str)
             return np.asarray(values.to_numpy())
 
@@ -94,8 +96,7 @@ def _is_number(schema: pa.Schema, name: str) -> bool:
     return any(check(kind) for check in checks)
 
 
-def parquet_fragments(path: Path) -> list[ds.ParquetFileFragment]:
-    """Open a Parquet file, or the files of a folder in the order of their names. RowsError if that is not possible."""
+def _fragments(path: Path) -> list[ds.ParquetFileFragment]:
     import pyarrow.dataset as ds
     from pyarrow.fs import LocalFileSystem
 
@@ -121,20 +122,15 @@ def _errors_as_rows_errors(path: str) -> Iterator[None]:
         raise RowsError(f"'{path}' cannot be read as a Parquet file: {in_one_line(error)}") from error
 
 
-def check_rows_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
-    """Check before any work that rows can be written: :func:`fermiclass.io.files.check_place`, and the ending."""
-    if not os.fspath(path).lower().endswith(".parquet"):
-        raise OutputError(f"'{path}' cannot be written in blocks of rows; expected the ending .parquet. Rename it.")
-    return check_place(path, *inputs)
+check_rows_place = partial(check_place, kind="rows", endings=(".parquet",))
 
 
 @contextmanager
 def parquet_writer(path: str | os.PathLike[str], template: Table) -> Iterator[Callable[[Table], None]]:
     """Yield a function that appends rows to a Parquet file, which appears when it is complete, or not at all.
 
-    The template is a table with the columns, their units, descriptions and UCDs; it need not have rows.
-
-    Raises OutputError if the file cannot be written, or rows do not fit into the columns.
+    The template has the columns, with units, descriptions and UCDs. Raises OutputError if the file cannot be written,
+    or rows do not fit into the columns.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from fermiclass.errors import RowsError
 from fermiclass.io import FloatArray
 from fermiclass.nimgp.targets import MOST_CLASSES
-from fermiclass.rows.chunk import Chunk, Rows, join, read_in_order
+from fermiclass.rows.chunk import Chunk, Rows, join
+
+CHUNK_ROWS = 65536  #: Number of rows that a pass in order reads at a time.
 
 #: A pool of rows, and the indices of each of its batches, ``(batches, batch_size)``.
 _Pool = tuple[Chunk, NDArray[np.int64]]
@@ -43,9 +45,9 @@ def row_statistics(
 ) -> RowStatistics:
     """Read all rows once.
 
-    Each of `samples` is a number of rows and a seed, to be drawn without replacement and in the order of the file. The
-    same seed and rows give the same sample in any format. The first of the `limits`, ``(2, D)`` each, are the least and
-    the largest value of each feature, which values outside are taken as. Values outside of the second are outliers.
+    Each of `samples` is a number of rows and a seed, to be drawn without replacement, in the order of the file and the
+    same in any format. The first of the `limits`, ``(2, D)`` each, are the least and the largest value of each feature,
+    which values outside are taken as. Values outside of the second are outliers.
 
     Raises RowsError if no row has a label, there are no rows, or there are too many distinct labels.
     """
@@ -57,7 +59,8 @@ def row_statistics(
     drawn = [_Sample(rows, num, seed) for num, seed in samples]
     digest = blake2b(rows.block_edges.tobytes(), digest_size=16)
     has_labels = rows.read(0, 0).y is not None
-    for chunk in read_in_order(rows):
+    for start in range(0, rows.num_rows, CHUNK_ROWS):
+        chunk = rows.read(start, min(start + CHUNK_ROWS, rows.num_rows))
         labelled = chunk.labelled
         X = chunk.X[labelled]
         digest.update(X.tobytes() + chunk.X_var[labelled].tobytes())
@@ -104,7 +107,7 @@ def row_statistics(
 
 
 class _Sample:
-    """A random sample of rows that pass by; all rows have the same probability."""
+    """A random sample of rows that pass by."""
 
     def __init__(self, rows: Rows, num: int, seed: int) -> None:
         self.kept = rows.read(0, 0)
@@ -128,19 +131,13 @@ def shuffled_minibatches(
 ) -> Generator[Chunk, None, None]:
     """Yield minibatches without end, of the rows that have a label, or of all rows if there are no labels.
 
-    An epoch takes the chunks in a random order, gathers several in a pool, and shuffles the pool. A row is in at most
-    one batch of an epoch; rows that do not fill a batch at the end of an epoch are left out. The chunks of a block,
-    such as a row group of a Parquet file, follow each other, so a block is read once an epoch. Rows that are stored
-    near each other stay near each other: if the rows are sorted, for example by class, a pool should have many blocks.
+    An epoch takes chunks of up to `chunk_rows` in a random order, gathers `pool_rows` or more in a pool, and shuffles
+    it; a rest that does not fill a batch is left out. The chunks of a block follow each other, so that it is read once
+    an epoch. If rows are sorted, for example by class, a pool should have many blocks. A thread reads the next pool
+    while one is in use, until the generator is closed or deleted; the memory is about that of three pools.
 
-    The memory is about that of three pools. A thread reads the next pool while one is in use, until the generator is
-    closed or deleted.
-
-    The same seed and numbers of rows give the same batches. Batches before the number `first` are read, because the
-    later ones depend on them, but not returned. At least `pool_rows` are shuffled with each other, and at most
-    `chunk_rows` are read at a time.
-
-    Raises RowsError if rows cannot be read, or too few have a label.
+    The same seed and numbers of rows give the same batches. Those before the number `first` are read, because later
+    ones depend on them, but not returned. Raises RowsError if rows cannot be read, or too few have a label.
     """
     pools = _pools(rows, batch_size, max(pool_rows, batch_size), chunk_rows, np.random.default_rng(seed))
     with ThreadPoolExecutor(1, thread_name_prefix="read-ahead") as reader:  # its end waits for the current read

@@ -48,9 +48,8 @@ def predict_rows(
     rows
         Any number of rows with the features of the training.
     path
-        File ``.parquet``, with one row for each row: the kept columns, and ``P_<class>``,
-        ``Unc_P_<class>``, ``PRED_CLASS``, ``P_MAX``, ``ENTROPY``, ``INFORMATION``, ``NOISE_ENTROPY``, ``OOD_SCORE`` and
-        ``LABEL_FLAGS`` of the label table.
+        File ``.parquet``, with one row for each row: the kept columns, and those of the label table from ``P_<class>``
+        to ``NOISE_ENTROPY``, ``OOD_SCORE`` and ``LABEL_FLAGS``.
     block_rows
         Number of rows in memory at a time.
     client
@@ -61,12 +60,12 @@ def predict_rows(
     Raises
     ------
     RowsError
-        When rows cannot be read, their features are not those of the classifier or lack the error bars that it learned
-        with, columns cannot be named after the classes, or a kept column has the name of a result.
+        When rows cannot be read, lack features or error bars of the training, or keep a column with the name of a
+        result; or columns cannot be named after the classes.
     ClusterError
         When the cluster loses its workers or its scheduler, or its workers run TensorFlow with other settings.
     OutputError
-        When the file cannot be written; nothing is left behind.
+        When the file cannot be written.
     """
     learned, found = model.columns.features, rows.columns.features
     if learned != found:
@@ -142,10 +141,7 @@ def _labelled(model: RowsModel, rows: Rows, spans: list[tuple[int, int]], client
 
 
 def _settings_of_tensorflow() -> Any:
-    """Return a plugin that gives workers the settings of TensorFlow here, so that they label alike to the last digit.
-
-    TensorFlow reads them when it is imported. A worker that has imported it with others is refused.
-    """
+    """Return a plugin that gives workers the settings of TensorFlow here, so that they label alike to the last bit."""
     distributed: Any = import_module("distributed")
     settings = {name: os.environ.get(name) for name in ("TF_ENABLE_ONEDNN_OPTS", "TF_NUM_INTRAOP_THREADS")}
 
@@ -168,11 +164,7 @@ def _settings_of_tensorflow() -> Any:
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Yield a client of the Dask scheduler at ``address`` when it has a worker.
-
-    Raises ClusterError when Dask is not installed, the scheduler cannot be reached or has no workers, or one of them is
-    lost.
-    """
+    """Yield a client of the Dask scheduler at ``address`` when it has a worker. Raises ClusterError."""
     try:
         distributed: Any = import_module("distributed")
     except ImportError as error:

@@ -17,9 +17,8 @@ from fermiclass.io.files import check_place
 from fermiclass.io.plain import typed, versions
 from fermiclass.nimgp.arrays import usual_range, warn_of_outliers
 from fermiclass.nimgp.domain import TrainingDomain
-from fermiclass.rows.chunk import Rows
-from fermiclass.rows.columns import Columns
-from fermiclass.rows.opening import kind_of, open_rows
+from fermiclass.rows.chunk import Columns, Rows
+from fermiclass.rows.opening import ArrayRows, open_rows, reader_of
 from fermiclass.rows.passes import RowStatistics, row_statistics, shuffled_minibatches
 
 if TYPE_CHECKING:
@@ -79,14 +78,9 @@ class RowsModel:
         return cls(fitted, columns, typed(RowsProvenance, entries["provenance"]), domain)
 
     def open(self, path: str | os.PathLike[str], *, keep: Sequence[str] = (), hdu: int | str = 1) -> Rows:
-        """Open rows to be labelled, which need no labels: :func:`fermiclass.open_rows`.
-
-        A table needs the columns of the features and uncertainties; `keep` are columns to copy into the results. Raises
-        RowsError, also when arrays have another number of columns.
-        """
-        if kind_of(Path(path)) == "npy":
-            return open_rows(path, self.columns.features, keep=keep)
-        return open_rows(path, self.columns.features, uncertainties=self.columns.uncertainties, keep=keep, hdu=hdu)
+        """Open rows with the features to be labelled, which need no labels: :func:`fermiclass.open_rows`."""
+        noise = None if reader_of(Path(path)) is ArrayRows else self.columns.uncertainties
+        return open_rows(path, self.columns.features, uncertainties=noise, keep=keep, hdu=hdu)
 
 
 def fit_rows(
@@ -98,8 +92,8 @@ def fit_rows(
 ) -> RowsModel:
     """Train a copy of a classifier on any number of rows on disk, in memory that does not grow with them.
 
-    One pass finds mean, spread, classes, and a sample, which gives inducing points and p(x). Then training uses
-    shuffled minibatches of `batch_size` rows, or 1,024 rows if it is None.
+    One pass finds mean, spread, classes, and a sample for inducing points and p(x). Then shuffled minibatches have
+    `batch_size` rows, or 1,024 if it is None.
 
     Parameters
     ----------
@@ -109,9 +103,9 @@ def fit_rows(
         Rows with labels, as :func:`fermiclass.open_rows` returns them. A label such as ``bll|fsrq`` stands for either
         class, if other rows have these classes.
     checkpoint
-        File, ``.npz``, in which the training is saved once a minute and when it is interrupted. If the file exists,
-        training continues from it, with the same result as without the interruption. `random_state` must be a whole
-        number, and settings, features, error bars and labels must be the same.
+        File, ``.npz``, in which the training is saved once a minute and when it is interrupted. If it exists, training
+        continues from it, with the same result as without the interruption, if settings and rows are the same and
+        `random_state` is a whole number.
     progress
         Called with the state of training every few steps.
 
@@ -182,10 +176,7 @@ def check_classes(classes: Sequence[Any]) -> None:
 
 
 def _joined_labels(found: RowStatistics) -> dict[str, tuple[str, ...]]:
-    """Return the classes of labels such as ``bll|fsrq``, which ``fermiclass features`` writes, if other rows have them.
-
-    A label with a part that no row has stays a class of its own.
-    """
+    """Return the classes of labels such as ``bll|fsrq``, of 'features', if other rows have them."""
     labels = {str(label) for label in (() if found.labels is None else found.labels)}
     joined = {label: tuple(label.split("|")) for label in sorted(labels) if "|" in label}
     return {label: parts for label, parts in joined.items() if labels.issuperset(parts)}

@@ -10,10 +10,10 @@ import numpy as np
 from fermiclass.evaluation.by_name import DEFAULT
 from fermiclass.evaluation.counterparts import WITH
 from fermiclass.evaluation.metrics import COLUMNS, LEVEL
-from fermiclass.show.summaries import console_for_tables, rich_table
+from fermiclass.show.summaries import rich_table
+from fermiclass.show.terminal import say
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from fermiclass.evaluation import Evaluation
@@ -53,10 +53,7 @@ def methods_table(evaluation: Evaluation) -> Table:
 
 
 def populations_table(evaluation: Evaluation) -> Table | None:
-    """Return the NLL in each population, and that of the best baseline; None if there is nothing to compare.
-
-    The rows are of the own methods, or of the best baselines if there are no others.
-    """
+    """Return the NLL of own methods, or the baselines, in each population; None if there is nothing to compare."""
     methods = [name for name in shown(evaluation) if not evaluation.results[name].method.is_baseline]
     populations = evaluation.figures.index.unique("population")
     has_baselines = evaluation.best_baseline() is not None
@@ -143,70 +140,67 @@ def percent(fraction: float | None, interval: Sequence[float] | None) -> str:
     return f"{100 * fraction:.0f} % ({100 * interval[0]:.0f}–{100 * interval[1]:.0f})"
 
 
-def print_evaluation(evaluation: Evaluation, console: Console | None = None) -> None:
+def print_evaluation(evaluation: Evaluation) -> None:
     """Print the protocol, the tables, and notes on how to read them."""
-    console = console or console_for_tables()
     targets, best = evaluation.targets, evaluation.best
 
     numbers = {name: evaluation.per_class(best)[name]["n"] for name in evaluation.classes}
     unclear = len(evaluation) - sum(numbers.values())
     found = ", ".join(f"{n} {name}" for name, n in numbers.items()) + (f", {unclear} of several" if unclear else "")
     number = len(targets.meta["features"])
-    console.print(
+    say(
         f"{targets.catalog}, {targets.description}: {len(evaluation)} sources ({found}), "
         f"{number} feature{'s' if number > 1 else ''}."
     )
     if targets.protocol == "open":
         radius, gone, moved, which = (targets.meta[key] for key in ("radius_deg", "gone", "moved", "targets"))
-        console.print(
+        say(
             f"The same source is the nearest one within {radius:g} deg of both lists. {gone} {which} sources have "
             f"none. Sources whose name is further off in the later list do not count ({moved})."
         )
-    console.print(methods_table(evaluation))
-    hidden = len(evaluation.results) - len(shown(evaluation))
-    if hidden:
-        console.print(f"{hidden} more baselines are not as good; --json writes them all.")
-    console.print(
+    say(methods_table(evaluation))
+    if hidden := len(evaluation.results) - len(shown(evaluation)):
+        say(f"{hidden} more baselines are not as good; --json writes them all.")
+    say(
         f"{definitions()}\nLower is better in all of them. The best constant probabilities have an NLL of "
         f"{evaluation.nll_of_constants:.3f}. s: seconds of training and prediction."
     )
     chance = evaluation.table.loc[best, "ece_by_chance"]
-    console.print(f"If {best} were perfectly calibrated, its ECE for this number of sources would be {chance:.3f}.")
+    say(f"If {best} were perfectly calibrated, its ECE for this number of sources would be {chance:.3f}.")
     for table in (populations_table(evaluation), significance_table(evaluation)):
         if table is not None:
-            console.print(table)
+            say(table)
     if (same := evaluation.same_factors) is not None and (compared := populations_table(same)) is not None:
-        console.print(
+        say(
             "The class priors and CLASS2 are factors that any probability could have. The same comparison with the "
             "default's factors on all baselines, and of the model without them:"
         )
-        console.print(compared)
-    console.print(f"True classes and the most probable ones by {best}; expected: the sum of its probabilities.")
-    console.print(confusion_table(evaluation.confusion(best).tolist(), evaluation.classes))
-    console.print(classes_table(evaluation, best))
+        say(compared)
+    say(f"True classes and the most probable ones by {best}; expected: the sum of its probabilities.")
+    say(confusion_table(evaluation.confusion(best).tolist(), evaluation.classes))
+    say(classes_table(evaluation, best))
     if set(_READINGS) <= set(targets.populations):
-        console.print(
+        say(
             "Average precision is over all unassociated sources; those without a later class count as negatives.\n"
             "Pulsar candidates are n sources with at least this probability of a pulsar of any kind. Purity: fraction "
             "of them that are pulsars; of all sources it is the base rate. Completeness: fraction of all pulsars. "
             f"Spiders: bin, lmb and glc count as pulsars. In brackets: {100 * LEVEL:.0f} % intervals (Wilson)."
         )
-        console.print(candidates_table(evaluation, best))
+        say(candidates_table(evaluation, best))
 
 
 def print_counterparts_test(evaluation: Evaluation) -> None:
     """Print what the counterparts change, and whether the candidates are the counterparts of the later release."""
-    console = console_for_tables()
     for population, who in {"all": "all scored sources", "covered": "those that the tables cover"}.items():
         if len(evaluation.targets.scored_of(population)) > 1:
             change = evaluation.difference(DEFAULT + WITH, DEFAULT, population)
-            console.print(f"Counterparts change the NLL of {who} by {change} ({change.n}).")
+            say(f"Counterparts change the NLL of {who} by {change} ({change.n}).")
     rows = (
         (f"{each.low:g}–{each.high:g}", each.number, f"{each.expected:.1f}", each.same, each.other, each.undecided)
         for each in evaluation.counterparts
     )
-    console.print(_table("P_CPT", "n", "expected", "same", "another", "undecided", rows=rows))
-    console.print(
+    say(_table("P_CPT", "n", "expected", "same", "another", "undecided", rows=rows))
+    say(
         "Candidates by their probability; of those whose source has a counterpart in the later list, the expected "
         "number of true ones, and how often it is the same object or another one."
     )

@@ -21,11 +21,11 @@ from fermiclass.labelling.labels import (
     shown,
 )
 from fermiclass.labelling.prediction_columns import FLAG_OUTSIDE_DOMAIN
-from fermiclass.show.summaries import console_for_tables, rich_table
+from fermiclass.show.summaries import rich_table
+from fermiclass.show.terminal import say
 
 if TYPE_CHECKING:
     from astropy.table import Table
-    from rich.console import Console
     from rich.table import Table as RichTable
 
     from fermiclass.io import FloatArray
@@ -34,46 +34,42 @@ _MOST_EFFECTS = 3  # classes whose log-odds fit into 80 columns
 _BAR = 4  # letters on each side of a bar
 
 
-def print_counterpart(
-    labels: Labels, name: str, candidates: Table | None = None, console: Console | None = None
-) -> None:
+def print_counterpart(labels: Labels, name: str, candidates: Table | None = None) -> None:
     """Print the candidate counterparts of a labelled source, and what the tables of counterparts change."""
-    console = console or console_for_tables()
     for row in labels.table[np.asarray(labels.table["Source_Name"]) == name]:
         kinds = sorted({kind for each in strengths_of(labels.table) for kind in each.completeness})
         after = ", ".join(f"{each} {shown(row[f'P_{each}'])}" for each in labels.classes)
-        console.print(
+        say(
             f"The tables of counterparts move the log-odds of {' and '.join(kinds) or 'nothing'} by "
             f"{np.log(row['BF_CPT']):+.2f}. With them: {after}. Candidates, the most probable first:"
         )
         for found in counterparts_of(row, candidates) or ["none"]:
-            console.print(f"  {found}")
+            say(f"  {found}")
 
 
-def print_explanation(explained: Explanation, console: Console | None = None) -> None:
+def print_explanation(explained: Explanation) -> None:
     """Print probabilities, effects of the features, values of the features, neighbours and flags of a source."""
-    console = console or console_for_tables()
-    console.print(_title(explained), soft_wrap=True)
-    console.print(_probabilities_table(explained))
+    say(_title(explained), wrap=False)
+    say(_probabilities_table(explained))
     for sentence in _costs(explained):
-        console.print(sentence, markup=False)
-    console.print(_effects_table(explained))
+        say(sentence)
+    say(_effects_table(explained))
     best, groups = explained.classes[explained.best], [explained.names[k] for k in explained.first[1:]]
     together = "".join(f" {name} is the sum of both: what tells them from the rest." for name in groups)
-    console.print(
+    say(
         f"Each value moves the log-odds ln(P / (1 − P)) of a class by this much, compared with the value expected from "
         f"the source's other features. The bars are those of {best}; +1 multiplies its odds by 2.7.{together} Features "
         "of one kind share what they say: together they move more than one by one."
     )
-    console.print(_features_table(explained))
+    say(_features_table(explained))
     note = "Ranges hold 68 % of a class's training sources."
     if np.any(explained.imputed_value | explained.imputed_uncertainty):
         note += f" {IMPUTED_MARK} Imputed, because the catalogue gives no usable value or error."
-    console.print(note)
+    say(note)
     near = [(row["Source_Name"], row["CLASS"], row["ASSOC1"], f"{row['DISTANCE']:.3g}") for row in explained.neighbours]
-    console.print(rich_table("nearest training sources", "class", "association", ">distance", rows=near))
+    say(rich_table("nearest training sources", "class", "association", ">distance", rows=near))
     for sentence in _flags(explained):
-        console.print(sentence, markup=False)
+        say(sentence)
 
 
 def _title(explained: Explanation) -> Text:
@@ -154,11 +150,8 @@ def _bar(value: float, largest: float) -> str:
 
 
 def _features_table(explained: Explanation) -> RichTable:
-    """Return the values of the features and the ranges of the classes.
-
-    Up to three classes fit into 80 characters. With more, there is a space between numbers at which lines can break.
-    """
-    few = len(explained.classes) <= 3
+    """Return the values of the features and the ranges of the classes."""
+    few = len(explained.classes) <= 3  # which fit into 80 characters; else lines can break at a space between numbers
     gap, padding = ("", (0, 1)) if few else (" ", (0, 1, 0, 0))
     lines = []
     for j, name in enumerate(explained.features):

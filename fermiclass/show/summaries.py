@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, JustifyMethod
+from rich.console import JustifyMethod
 from rich.measure import Measurement
 from rich.padding import PaddingDimensions
 from rich.table import Table as RichTable
@@ -32,6 +32,7 @@ from fermiclass.labelling.labels import (
     shown,
 )
 from fermiclass.show.caveats import caveats
+from fermiclass.show.terminal import console_for_tables, say
 
 if TYPE_CHECKING:
     from astropy.table import Table
@@ -50,12 +51,11 @@ _WIDE, _LONG, _FOLDED = 10_000, 24, 8  # letters: any table fits; a long word; n
 
 def print_info(catalog: Catalog) -> None:
     """Print release, classes, and the numbers of missing and imputed values of each feature."""
-    console = console_for_tables()
     release = catalog.release
     about = f", {release.years} years of data ({release.reference})" if release.years else ""
     about += f": {len(catalog)} sources, from {catalog.source}"
-    console.print(Text.assemble((release.name, "bold"), about))
-    console.print(f"SHA-256 {catalog.sha256}\n")
+    say(Text.assemble((release.name, "bold"), about))
+    say(f"SHA-256 {catalog.sha256}\n")
     print_sources(catalog, [])
 
     classes, identified = Counter(catalog.classes.tolist()), Counter(catalog.classes[catalog.identified].tolist())
@@ -65,7 +65,7 @@ def print_info(catalog: Catalog) -> None:
         else ("(none)", n, "", "", "unassociated")
         for code, n in sorted(classes.items(), key=lambda item: (-item[1], item[0]))
     ]
-    console.print(rich_table("class", ">sources", ">identified", ">associated", "meaning", rows=rows))
+    say(rich_table("class", ">sources", ">identified", ">associated", "meaning", rows=rows))
 
     table = extract_features(catalog, supported_features(catalog))
     known = np.any(~table.imputed_value | np.isfinite(table.upper), axis=0)
@@ -77,13 +77,13 @@ def print_info(catalog: Catalog) -> None:
         imputed = str(table.imputed_uncertainty[:, j].sum()) if measured else "no error bar"
         sets = ", ".join(name for name, members in FEATURE_SETS.items() if feature in members)
         lines.append((feature.name, missing.sum(), imputed, sets))
-    console.print(rich_table("feature", ">missing", ">errors imputed", "in the set", rows=lines))
+    say(rich_table("feature", ">missing", ">errors imputed", "in the set", rows=lines))
     for name, members in FEATURE_SETS.items():
         lacking = [feature.name for feature in members if feature not in supported]
-        console.print(f"Set {name}: {'lacks ' + ', '.join(lacking) if lacking else 'supported'}.")
+        say(f"Set {name}: {'lacks ' + ', '.join(lacking) if lacking else 'supported'}.")
     of_default = [feature in supported and feature in FEATURE_SETS[DEFAULT_FEATURE_SET] for feature in table.features]
     flagged = int(np.sum((table.imputed_value | table.imputed_uncertainty)[:, of_default].any(axis=1)))
-    console.print(
+    say(
         "A missing value is averaged over as the training sources have it. An unknown uncertainty becomes the usual "
         "uncertainty at the source's significance. Such sources are flagged: "
         f"{flagged} with the default features."
@@ -103,26 +103,18 @@ def recipe_text(labels: Labels) -> str:
 
 def print_sources(catalog: Catalog, left_out: Sequence[str]) -> None:
     """Print what was taken from where, and the features that are left out because no source has them."""
-    console = console_for_tables()
     if catalog.notes:
-        console.print(f"{catalog.source}: {'; '.join(catalog.notes)}.")
+        say(f"{catalog.source}: {'; '.join(catalog.notes)}.")
     if left_out:
-        console.print(f"Left out of the model, as no source has a value: {', '.join(left_out)}.")
+        say(f"Left out of the model, as no source has a value: {', '.join(left_out)}.")
 
 
 def print_counterparts(labels: Table, candidates: Sequence[Candidates], path: Path) -> None:
     """Print what the tables of counterparts say, and where all candidates are."""
-    console = console_for_tables()
-    strengths = strengths_of(labels)
     rows = []
-    for each in strengths:
-        first = (
-            each.name,
-            each.objects,
-            f"{each.chance:.1f}",
-            f"{each.share:.2f} ± {each.share_error:.2f}",
-            each.covers,
-        )
+    for each in strengths_of(labels):
+        share = f"{each.share:.2f} ± {each.share_error:.2f}"
+        first = (each.name, each.objects, f"{each.chance:.1f}", share, each.covers)
         lines = [
             (f"{kind} {category}".strip(), f"{c:.3f} ± {error:.3f}")
             for kind, completeness in each.completeness.items()
@@ -130,27 +122,22 @@ def print_counterparts(labels: Table, candidates: Sequence[Candidates], path: Pa
         ] or [("", "not used")]
         rows += [(*(first if k == 0 else ("",) * len(first)), *line) for k, line in enumerate(lines)]
     columns = ("table", "?>inside", "?>by chance", ">real", "?covers", "kind", ">c")
-    console.print(rich_table(*columns, rows=rows))
+    say(rich_table(*columns, rows=rows))
     for read in candidates:
-        console.print(f"{'; '.join(read.notes)}.")
+        say(f"{'; '.join(read.notes)}.")
     number = int(np.sum(np.asarray(labels["P_CPT"]) >= 0.5))
-    console.print(
+    say(
         "Counterparts: objects inside the 95 % ellipses, those expected by chance, the share of real ones by their "
         "places in the ellipses, and the part c of the sources of a kind that have one."
     )
-    console.print(f"{number} sources have a counterpart with a probability of 0.5 or more. All candidates: {path}")
+    say(f"{number} sources have a counterpart with a probability of 0.5 or more. All candidates: {path}")
 
 
 def print_training(model: CatalogModel, folder: Path) -> None:
     """Print the training sources of a model and its folder."""
-    console_for_tables().print(f"Trained {model.fitted.settings.method} on {_learned(model)}: {folder}")
-
-
-def _learned(model: CatalogModel) -> str:
-    """Return from how many sources of each label a model learned, in words."""
-    counts = model.provenance.training_counts
-    words = (f"{n} {label.replace('|', ' or ').replace('@', ' of weight ')}" for label, n in counts.items())
-    return f"{sum(counts.values())} sources of {model.provenance.origin.source} ({', '.join(words)})"
+    counts, source = model.provenance.training_counts, model.provenance.origin.source
+    words = ", ".join(f"{n} {label.replace('|', ' or ').replace('@', ' of weight ')}" for label, n in counts.items())
+    say(f"Trained {model.fitted.settings.method} on {sum(counts.values())} sources of {source} ({words}): {folder}")
 
 
 def print_rows_training(model: RowsModel, folder: Path) -> None:
@@ -158,7 +145,7 @@ def print_rows_training(model: RowsModel, folder: Path) -> None:
     columns, about = model.columns, model.provenance
     without = [f for f, noise in zip(columns.features, columns.uncertainties, strict=True) if noise is None]
     exact = f" (without error bars: {', '.join(without)})" if without else ""
-    console_for_tables().print(
+    say(
         f"Trained {model.fitted.settings.method} on {about.rows}, {about.num_rows:,} rows with a label. Classes: "
         f"{', '.join(map(str, model.fitted.target.classes))}. Features: {', '.join(columns.features)}{exact}. "
         f"Model: {folder}"
@@ -167,15 +154,14 @@ def print_rows_training(model: RowsModel, folder: Path) -> None:
 
 def print_outliers(outliers: Table, path: Path) -> None:
     """Print the number of suspicious labels, and the most suspicious ones."""
-    console = console_for_tables()
     wrong = np.asarray(outliers["P_WRONG"])
-    console.print(
+    say(
         f"{len(outliers)} sources have a class. The expected number of wrong classes is {wrong.sum():.0f}; "
         f"{np.sum(wrong > 0.5)} classes are wrong with a probability above 0.5. The most suspicious sources:"
     )
     if "rhoerr" in outliers.meta:
         rho, error = outliers.meta["rho"], outliers.meta["rhoerr"]
-        console.print(f"The share of labels of a random class is {rho:.4f} ± {error:.4f}.")
+        say(f"The share of labels of a random class is {rho:.4f} ± {error:.4f}.")
     has = [name for name in ASSOCIATION_COLUMNS if name in outliers.colnames]
     rows = [
         (
@@ -189,60 +175,54 @@ def print_outliers(outliers: Table, path: Path) -> None:
         for row in outliers[:_MOST_SUSPICIOUS]
     ]
     columns = ("source", "class", ">wrong", "looks like", "nearest", *(">" + name.rpartition("_")[2] for name in has))
-    console.print(rich_table(*columns, rows=rows))
+    say(rich_table(*columns, rows=rows))
     if has:
-        console.print("BAY, LR: the catalogue's own probabilities of the association; 0 means that it gives none.")
-    console.print(f"All sources, the most suspicious first: {path}")
+        say("BAY, LR: the catalogue's own probabilities of the association; 0 means that it gives none.")
+    say(f"All sources, the most suspicious first: {path}")
 
 
 def print_labels(labels: Table, model: CatalogModel, path: Path) -> None:
     """Print numbers of labelled sources by class, and of confident labels, the class priors, and the flags."""
-    console = console_for_tables()
     learned = model.provenance
-    console.print(f"Trained on {sum(learned.training_counts.values())} sources of {learned.origin.source}.")
+    say(f"Trained on {sum(learned.training_counts.values())} sources of {learned.origin.source}.")
     about = Labels(labels)
     counts = ((n.words, n.best, n.confident, round(n.expected), round(n.lasting)) for n in about.counts())
     confident = np.sum(np.asarray(labels["P_MAX"]) >= CONFIDENT)
     rows = [*counts, (), ("all", len(labels), confident, len(labels), round(np.sum(labels[LASTS])))]
-    console.print(rich_table("class", ">most probable", f">P ≥ {CONFIDENT}", ">expected", ">that last", rows=rows))
+    say(rich_table("class", ">most probable", f">P ≥ {CONFIDENT}", ">expected", ">that last", rows=rows))
     if stated := stated_priors(labels.meta):
         names = [str(name) for name in model.fitted.target.classes]
         priors = [
             (group, *(f"{given[name]:.4g}" if name in given else "" for name in names))
             for group, given in stated.items()
         ]
-        console.print(rich_table("class priors", *(f">{name}" for name in names), rows=priors))
+        say(rich_table("class priors", *(f">{name}" for name in names), rows=priors))
     for sentence in caveats(about):
-        console.print(sentence)
-    console.print(f"Labels: {path}", soft_wrap=True)
+        say(sentence)
+    say(f"Labels: {path}", wrap=False)
 
 
 def print_estimates(found: Estimates, column: str) -> None:
     """Print how good estimates of a number are, beside the mean and a forest."""
-    console = console_for_tables()
     rows = (
         (test, method, n, f"{rmse:.3g}", f"{r2:.2f} ± {error:.2f}", "" if np.isnan(inside) else f"{inside:.1%}")
         for test, method, n, rmse, r2, error, inside in found.scores.iterrows()
     )
-    console.print(rich_table("test", "method", ">sources", ">RMSE", ">R²", ">in 90 % interval", rows=rows))
+    say(rich_table("test", "method", ">sources", ">RMSE", ">R²", ">in 90 % interval", rows=rows))
     limits = f" {found.limits} upper limits are not learned from." if found.limits else ""
-    console.print(f"as bright: weighted by Signif_Avg like the {len(found.table)} sources without {column}.{limits}")
+    say(f"as bright: weighted by Signif_Avg like the {len(found.table)} sources without {column}.{limits}")
 
 
 def print_followup(
     ranking: Table, paths: Sequence[Path] = (), *, rows: int = 10, candidates: Table | None = None
 ) -> None:
-    """Print the number of sources left by each constraint, the first `rows` sources, and what is known of them.
-
-    `candidates` are all candidate counterparts; without them the best one is told.
-    """
-    console = console_for_tables()
+    """Print the number of sources left by each constraint, the first ones, and what is known of them."""
     score = ranking.meta["rankedby"]
-    console.print(f"Sources left by each constraint: {ranking.meta['selected']}. By {score}, highest first:")
+    say(f"Sources left by each constraint: {ranking.meta['selected']}. By {score}, highest first:")
     if "excluded" in ranking.meta:
-        console.print(ranking.meta["excluded"])
+        say(ranking.meta["excluded"])
     if "expected" in ranking.meta:
-        console.print(f"Expected among these {len(ranking)} sources: {ranking.meta['expected']} ({LASTS}).")
+        say(f"Expected among these {len(ranking)} sources: {ranking.meta['expected']} ({LASTS}).")
     score = score.removesuffix(f" * {LASTS}")
     of_class = score[2:] if score.startswith("P_") and score != "P_MAX" else ""
     is_probability = score.startswith(("P_", SUM_PREFIX))
@@ -256,97 +236,80 @@ def print_followup(
         cells += [of_class or str(row["PRED_CLASS"]), shown(row[score if is_probability else "P_MAX"]).replace(" ", "")]
         cells += [] if is_probability else [f"{row[score]:.3f}"]
         lines.append((*cells, f"{row[LASTS]:.2f}", row["LABEL_FLAGS"], row["FIRST_LIST"]))
-    console.print(rich_table(*columns, rows=lines, padding=0))
+    say(rich_table(*columns, rows=lines, padding=0))
     for row in first[np.asarray(first["KNOWN"]) != ""]:
-        console.print(f"Known: {row['Source_Name']}: {row['KNOWN']}.")
+        say(f"Known: {row['Source_Name']}: {row['KNOWN']}.")
     for row in first:
         if "WHY" in first.colnames and row["WHY"]:
-            console.print(f"Why: {row['Source_Name']}: {row['WHY']}.")
+            say(f"Why: {row['Source_Name']}: {row['WHY']}.")
         if second := second_association(row):
-            console.print(f"Second association: {row['Source_Name']}: {second}.")
+            say(f"Second association: {row['Source_Name']}: {second}.")
         if found := "; ".join(counterparts_of(row, candidates, most=_MOST_CANDIDATES)):
-            console.print(f"Counterpart: {row['Source_Name']}: {found}.")
+            say(f"Counterpart: {row['Source_Name']}: {found}.")
     if ranking.meta.get("past"):
-        _print_past(console, ranking.meta["past"])
+        _print_past(ranking.meta["past"])
     for path in paths:
-        console.print(f"{len(ranking)} sources: {path}", soft_wrap=True)
+        say(f"{len(ranking)} sources: {path}", wrap=False)
 
 
-def _print_past(console: Console, past: Mapping[str, Mapping[str, Any]]) -> None:
+def _print_past(past: Mapping[str, Mapping[str, Any]]) -> None:
     """Print what became of the pulsar candidates of earlier releases."""
     from fermiclass.analysis.facts import JUDGE
 
-    console.print(
-        f"What the same choice gave of the unassociated sources of earlier releases, and what {JUDGE} says of them:"
-    )
+    say(f"What the same choice gave of the unassociated sources of earlier releases, and what {JUDGE} says of them:")
     columns = (">sources", "?>expected", "?>that last", ">pulsars", ">spiders", ">others", ">no class", ">gone")
     keys = ("sources", "expected", "lasting", "pulsars", "spiders", "others", "unassociated", "gone")
     rows = ((release, *map(numbers.get, keys)) for release, numbers in past.items())
-    console.print(rich_table("release", *columns, rows=rows, padding=0))
-    console.print(
+    say(rich_table("release", *columns, rows=rows, padding=0))
+    say(
         "expected: pulsars, by the default model trained on that release. spiders: bin, lmb, glc. A source without a "
         "class may still be a pulsar."
     )
 
 
-def print_comparison(comparison: Comparison, path: Path | None = None, *, rows: int = 10) -> None:
+def print_comparison(comparison: Comparison, path: Path | None) -> None:
     """Print the matches, the agreement, ranks, ROC areas, and the first disagreements."""
-    console, moves = console_for_tables(), "MOVE" in comparison.table.colnames
+    moves = "MOVE" in comparison.table.colnames
     for sentence in comparison.sentences():
-        console.print(sentence)
+        say(sentence)
     if comparison.unknown:
         words = ", ".join(f"{word} ({count})" for word, count in comparison.unknown.items())
-        console.print(f"Classes of the list that the labels do not have are left out: {words}.")
+        say(f"Classes of the list that the labels do not have are left out: {words}.")
     if number := comparison.numbers["no_news"]:
-        console.print(f"{number} bcu that the other list calls bcu or AGN, too, are left out: it says nothing new.")
+        say(f"{number} bcu that the other list calls bcu or AGN, too, are left out: it says nothing new.")
     if comparison.agreement:
         classes = list(next(iter(comparison.confusion.values())))
-        agreement = (
-            (
-                word,
-                f"{of['n']:.0f}",
-                f"{100 * of['agree']:.0f} %",
-                f"{of['mean_p']:.3f}",
-                *comparison.confusion[word].values(),
-            )
-            for word, of in comparison.agreement.items()
-        )
-        console.print(
-            rich_table("other list", ">n", ">agree", ">mean P", *(f"?>{name}" for name in classes), rows=agreement)
-        )
-        console.print(
+        agreement = []
+        for word, of in comparison.agreement.items():
+            figures = f"{of['n']:.0f}", f"{100 * of['agree']:.0f} %", f"{of['mean_p']:.3f}"
+            agreement.append((word, *figures, *comparison.confusion[word].values()))
+        say(rich_table("other list", ">n", ">agree", ">mean P", *(f"?>{name}" for name in classes), rows=agreement))
+        say(
             "agree: PRED_CLASS is this class. mean P: mean of our probability of it. The other columns count our "
             "PRED_CLASS."
         )
     if comparison.ranks is not None:
-        console.print(
+        say(
             f"Rank correlation of the two probabilities (Spearman): {comparison.ranks['rho']:.3f}, "
             f"{comparison.ranks['n']} sources."
         )
     if comparison.roc:
-        console.print(
-            "How well our probabilities tell these sources from the others (area under the ROC curve, 1 is best):"
-        )
+        say("How well our probabilities tell these sources from the others (area under the ROC curve, 1 is best):")
         areas = [(word, at["positive"], at["negative"], f"{at['auc']:.3f}") for word, at in comparison.roc.items()]
-        console.print(rich_table("class", ">sources", ">others", ">area", rows=areas))
+        say(rich_table("class", ">sources", ">others", ">area", rows=areas))
     by_class = "OTHER_CLASS" in comparison.table.colnames
     column, theirs = ("P_OTHER_CLASS", "OTHER_CLASS") if by_class else ("OTHER_P", "OTHER_NAME")
     lines = (
         (row["Source_Name"], row["PRED_CLASS"], shown(row["P_MAX"]), row[theirs], shown(row[column]))
         + ((f"{row['MOVE']:.3f}",) if moves else ())
-        for row in comparison.table[comparison.disagrees][:rows]
+        for row in comparison.table[comparison.disagrees][:_MOST_SUSPICIOUS]
     )
     if np.any(comparison.disagrees):
-        console.print("The largest moves first, ½ Σ |ΔP|:" if moves else "The clearest disagreements first:")
+        say("The largest moves first, ½ Σ |ΔP|:" if moves else "The clearest disagreements first:")
         names = ("source", "here", ">P", "other", ">P here of other" if by_class else ">P other")
-        console.print(rich_table(*names, *([">move"] if moves else []), rows=lines))
+        say(rich_table(*names, *([">move"] if moves else []), rows=lines))
     if path is not None:
-        console.print(f"{len(comparison.table)} sources: {path}", soft_wrap=True)
-
-
-def console_for_tables() -> Console:
-    """Return a console that prints names, classes and paths as they are: without highlighting, markup or emoji."""
-    return Console(highlight=False, markup=False, emoji=False)
+        say(f"{len(comparison.table)} sources: {path}", wrap=False)
 
 
 def rich_table(*columns: str, rows: Iterable[Iterable[object]] = (), padding: PaddingDimensions = (0, 1)) -> RichTable:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from time import monotonic
 from typing import TYPE_CHECKING
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -22,43 +22,39 @@ if TYPE_CHECKING:
 _A_LINE = 60.0  # seconds from line to line, where there is no bar
 
 
-@contextmanager
-def stages(description: str, *, quiet: bool) -> Iterator[Callable[[int, int, str], None]]:
-    """Show a progress bar, or a line for each stage if standard error is no terminal.
+def is_quiet() -> bool:
+    """Return whether ``fermiclass --quiet`` runs."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.find_root().params.get("quiet"))
 
-    Yields ``advance(done, total, stage)``. Lines come when the name of the stage changes, and at each tenth of all.
-    """
-    if quiet or Console(stderr=True).is_terminal:
-        with progress_bar(description, quiet=quiet) as progress:
-            yield lambda done, total, stage: progress(done, total)
-        return
-    told: tuple[str, int] | None = None
 
-    def tell(done: int, total: int, stage: str) -> None:
-        nonlocal told
-        now = stage, 10 * done // max(total, 1)
-        if now != told:
-            print(f"fermiclass: {stage or description}, {done} of {total} done", file=sys.stderr, flush=True)
-        told = now
+def console_for_tables() -> Console:
+    """Return a console that prints names, classes and paths as they are: without highlighting, markup or emoji."""
+    return Console(highlight=False, markup=False, emoji=False, quiet=is_quiet())
 
-    yield tell
+
+def say(shown: object, *, wrap: bool = True) -> None:
+    """Print text, or a table, unless the command is quiet; lines of text that are not to be wrapped stay whole."""
+    console_for_tables().print(shown, soft_wrap=not wrap)
 
 
 @contextmanager
-def progress_bar(description: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar with the remaining time, or a line a minute if standard error is no terminal.
+def progress_bar(description: str) -> Iterator[Callable[..., None]]:
+    """Show a progress bar with the remaining time; where standard error is no terminal, lines.
 
-    Yields ``advance(done, total)``.
+    Yields ``advance(done, total)``, which prints a line a minute, and ``advance(done, total, stage)``, which prints one
+    when the name of the stage changes, and at each tenth of all.
     """
     console = Console(stderr=True)
-    if not (quiet or console.is_terminal):
-        told = monotonic()
+    if not (is_quiet() or console.is_terminal):
+        told, before = monotonic(), ("", 0)
 
-        def tell(done: int, total: int) -> None:
-            nonlocal told
-            if monotonic() - told >= _A_LINE:
-                print(f"fermiclass: {description}, {done:.0f} of {total:.0f} done", file=sys.stderr, flush=True)
-                told = monotonic()
+        def tell(done: int, total: int, stage: str = "") -> None:
+            nonlocal told, before
+            now = stage, 10 * done // max(total, 1)
+            if now != before if stage else monotonic() - told >= _A_LINE:
+                click.echo(f"fermiclass: {stage or description}, {done:.0f} of {total:.0f} done", err=True)
+                told, before = monotonic(), now
 
         yield tell
         return
@@ -70,31 +66,31 @@ def progress_bar(description: str, *, quiet: bool) -> Iterator[Callable[[int, in
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
+    with Progress(*columns, console=console, transient=True, disable=is_quiet()) as progress:
         task = progress.add_task(description, total=1)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+        yield lambda done, total, stage="": progress.update(task, completed=done, total=total)
 
 
-def load_tensorflow(*, quiet: bool, large: bool = False) -> None:
+def load_tensorflow(*, quiet: bool = False, large: bool = False) -> None:
     """Import TensorFlow without the messages of its native libraries.
 
-    With `large` an operation uses all cores, which helps from 100 inducing points and 1000 rows a step on. Otherwise it
-    uses one, and the cores share the operations: for a catalogue this saves a third of the time of training.
+    With `large` an operation uses all cores, which helps from 100 inducing points and 1000 rows a step on. Otherwise
+    the cores share the operations: for a catalogue this saves a third of the time of training.
     """
-    # With oneDNN, one training in ten rounds differently. Without it training takes a fifth longer, but the same seed
-    # gives the same bytes.
+    # With oneDNN training takes a sixth less time, but one in ten rounds differently, with the same seed.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
     if not large:
         os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     console = Console(stderr=True)
-    with console.status("starting TensorFlow ...") if console.is_terminal and not quiet else nullcontext():
+    is_shown = console.is_terminal and not (quiet or is_quiet())
+    with console.status("starting TensorFlow ...") if is_shown else nullcontext():
         start_tensorflow()
 
 
-def train_with_bar(checked: Checked, *, quiet: bool, what: str = "training") -> CatalogModel:
+def train_with_bar(checked: Checked, what: str = "training") -> CatalogModel:
     """Train what was checked, with a progress bar."""
     from fermiclass.labelling.training import train_checked  # bars alone need no models
 
-    load_tensorflow(quiet=quiet)
-    with progress_bar(what, quiet=quiet) as progress:
+    load_tensorflow()
+    with progress_bar(what) as progress:
         return train_checked(checked, lambda state: progress(state.step, state.steps))

@@ -14,7 +14,7 @@ from fermiclass.brought.other_list import OtherList
 from fermiclass.errors import CatalogError, ClassError, SelectionError
 from fermiclass.io.plain import plain_table
 from fermiclass.io.tables import read_table, write_table
-from fermiclass.plots.comparison import comparison_figure
+from fermiclass.plots.evaluation import comparison_figure
 from tests.cli.test_cli import run, run_well
 from tests.show.page.conftest import make_up_labels
 

@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from fermiclass import Catalog, Recipe, explain, extract_features, read_catalog, retrain, train
 from fermiclass.analysis.explain import PERCENTILES, feature_kinds, measured
@@ -17,6 +16,7 @@ from fermiclass.labelling.labels import Labels
 from fermiclass.nimgp.inputs.prior import InputPrior
 from fermiclass.nimgp.settings import Settings
 from fermiclass.show.explanation import print_explanation
+from tests.commands import printed_by
 from tests.conftest import slim_path
 from tests.plots.pictures import explanation as made_up_explanation
 
@@ -134,8 +134,12 @@ def test_kinds_of_features():
 
 def test_a_class_of_the_catalogue_that_the_model_doubts():
     doubtful = dataclasses.replace(made_up_explanation(), known="psr", trained_on=True)
-    assert "The catalogue has it as psr, to which the model gives 0.100." in printed(doubtful, 200)
-    assert "The catalogue has it" not in printed(dataclasses.replace(made_up_explanation(), known="bll"))
+    assert "The catalogue has it as psr, to which the model gives 0.100." in printed_by(
+        print_explanation, doubtful, width=200
+    )
+    assert "The catalogue has it" not in printed_by(
+        print_explanation, dataclasses.replace(made_up_explanation(), known="bll")
+    )
 
 
 def test_rounding_does_not_make_log_odds_infinite():
@@ -280,14 +284,8 @@ def test_measured(value, error, expected):
     assert measured(value, error) == expected
 
 
-def printed(explained, width=80):
-    console = Console(width=width, record=True, highlight=False)
-    print_explanation(explained, console)
-    return console.export_text()
-
-
 def test_text():
-    text = printed(made_up_explanation())
+    text = printed_by(print_explanation, made_up_explanation())
     assert max(map(len, text.splitlines())) <= 80
     for expected in (
         r"^4FGL J0000\.0\+0000: bcu, PKS 0000\+00; l = 12\.50°, b = −3\.25°; 7\.5 σ$",
@@ -305,4 +303,6 @@ def test_text():
         assert re.search(expected, text, re.MULTILINE), expected
     assert text.index("LP_beta") < text.index("LP_Index") < text.index("HR_45")  # by what they move
     assert "is a training source" not in text
-    assert "is a training source" in printed(dataclasses.replace(made_up_explanation(), trained_on=True))
+    assert "is a training source" in printed_by(
+        print_explanation, dataclasses.replace(made_up_explanation(), trained_on=True)
+    )

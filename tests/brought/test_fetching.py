@@ -9,7 +9,7 @@ import pytest
 from astropy.table import Table
 
 from fermiclass.brought.candidates import Candidates
-from fermiclass.brought.fetching import fetch_candidates
+from fermiclass.brought.object_columns import fetch_candidates
 from fermiclass.errors import CatalogError
 from fermiclass.io.tables import read_table
 from tests.commands import run_well

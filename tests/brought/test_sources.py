@@ -100,17 +100,6 @@ TABLE = Table(ROWS)
 FRAME = read_sources(TABLE).to_pandas()
 
 
-class Polars:
-    """What is used of a frame of polars."""
-
-    def __init__(self, frame):
-        self.columns, self.frame = list(frame), frame
-
-    def to_dict(self, as_series):
-        assert not as_series
-        return self.frame.to_dict("list")
-
-
 def in_bands(there):
     """Sources with some bands: the others empty, without a column, with a limit; and the same as the catalogue's."""
     some = {name: flux for name, flux in (BANDS | ERRORS).items() if int(name[-1]) in there}
@@ -129,7 +118,6 @@ SAME = [
     # objects
     (TABLE, ROWS),
     (FRAME, ROWS),
-    (Polars(FRAME), ROWS),
     (FRAME.set_index("Source_Name").rename_axis(None), ROWS),
     (FRAME.set_index(["Source_Name", "RAJ2000"]), ROWS),
     ({name: TABLE[name].data for name in TABLE.colnames}, ROWS),
@@ -269,13 +257,6 @@ def test_the_same_sources_in_two_forms(case):
     if plain is ROWS:
         assert found.names.tolist() == ["a", "b"]
     assert_same(found, expected)
-
-
-@pytest.mark.parametrize("limit", [0.0, -1.0])
-def test_limits_of_bands_beside_values_do_not_count(limit):
-    catalog = read_sources(IN_BANDS | {"Flux_Band_UL": np.full(8, limit)})
-    assert not catalog.in_doubt.any()
-    np.testing.assert_array_equal(catalog.table["Flux_Band"], [IN_BANDS["Flux_Band"]])
 
 
 @pytest.mark.parametrize("ending", [".csv", ".ecsv", ".vot", ".parquet", ".fits"])
@@ -519,6 +500,13 @@ def test_upper_limits_in_place_of_values():
     assert extract_features(read_sources(own), "ln_Flux1000").upper[0, 0] == np.log(2e-10)
 
 
+@pytest.mark.parametrize("limit", [0.0, -1.0])
+def test_limits_of_bands_beside_values_do_not_count(limit):
+    catalog = read_sources(IN_BANDS | {"Flux_Band_UL": np.full(8, limit)})
+    assert not catalog.in_doubt.any()
+    np.testing.assert_array_equal(catalog.table["Flux_Band"], [IN_BANDS["Flux_Band"]])
+
+
 @pytest.mark.parametrize("limit", [0.0, -1.0, 1e3])
 @pytest.mark.parametrize("name", ["flux1000_ul", "Flux1000_UL", "energy_flux100_ul95"])
 def test_a_limit_beside_a_value_does_not_count(name, limit):
@@ -535,7 +523,7 @@ def test_a_limit_beside_a_value_does_not_count(name, limit):
     assert alone.in_doubt.all() == (limit > 0.0)
 
 
-def test_1fhl_is_refused_as_the_others():
+def test_lists_above_10_gev_are_refused(tmp_path):
     row = {"Signif_Avg": 6.2, "Spectral_Index": 2.9, "Flux": 5e-11}
     hard = [{"Source_Name": "1FHL J0102.3+0405"}, {"name": "3fhlJ0102.3+0405"}, {"name": "x", "Flux10_30GeV": 4e-11}]
     hard += [{"name": name} for name in ("1LHAASO J0534+2200u", "3HWC J0534+220", "HESS J1825-137", "TeV J0534+220")]
@@ -546,16 +534,12 @@ def test_1fhl_is_refused_as_the_others():
     with pytest.raises(CatalogError, match="--columns Flux1000=flux"):
         read_sources(fitted)
     assert len(read_sources(fitted | {"Flux1000": 1e-9})) == len(read_sources(fitted, {"Flux1000": "flux"})) == 1
-
-
-@pytest.mark.parametrize("header", [{}, {"CDS-NAME": "3FHL", "VERSION": "v13"}])
-def test_values_above_10_gev_are_refused(tmp_path, header):
-    row = {"Source_Name": "3FHL J0001.2-0748", "RAJ2000": 0.3, "DEJ2000": -7.8, "Signif_Avg": 9.0}
-    hard = Table([row | {"Spectral_Index": 2.1, "Unc_Spectral_Index": 0.3, "HEP_Energy": 40.0}], meta=header)
-    hard.write(tmp_path / "hard.fits")
-    for read, source in ((read_sources, tmp_path / "hard.fits"), (read_sources, hard), (read_catalog, hard)):
-        with pytest.raises(CatalogError, match=r"3FHL.*ASSOC_FHL"):
-            read(source)
+    for header in ({}, {"CDS-NAME": "3FHL", "VERSION": "v13"}):
+        table = Table([row | {"Source_Name": "3FHL J0001.2-0748", "HEP_Energy": 40.0}], meta=header)
+        table.write(tmp_path / "hard.fits", overwrite=True)
+        for read, source in ((read_sources, tmp_path / "hard.fits"), (read_sources, table), (read_catalog, table)):
+            with pytest.raises(CatalogError, match=r"HEP_Energy.*ASSOC_FHL"):
+                read(source)
 
 
 def test_bands_with_one_error_and_limits(tmp_path):
@@ -619,12 +603,6 @@ def test_a_release_without_its_classes_is_that_release(dr4):
     assert found.classes.tolist() == [""] * 20
     with pytest.raises(CatalogError, match="lacks columns: CLASS1"):
         read_catalog(table)
-
-
-@pytest.mark.parametrize("bins", [float("nan"), float("inf"), "12", 1, 2.5])
-def test_bins_that_are_no_number_are_refused(bins):
-    with pytest.raises(CatalogError, match="no number of time bins"):
-        read_sources(ROW, variability_bins=bins)
 
 
 @pytest.mark.parametrize("release", ["3FGL", "4FGL-DR1", "4FGL-DR4"])
@@ -692,7 +670,7 @@ def test_columns_that_are_others_are_told(dr4, changed, told):
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*do not fit")
         warnings.filterwarnings("ignore", message=".*(implausible|contradict)")
-        for part in range(0, 600, 6):
+        for part in range(0, 600, 6) if "PL_Index" in changed else ():
             read_sources(own[part : part + 6])
     strange = own[::100].copy()
     for name, other in changed.items():
@@ -734,10 +712,9 @@ def test_places_in_names_are_compared(size):
 
 
 def test_radians_without_a_unit_are_refused():
-    places = SkyCoord(np.linspace(1, 359, 20), np.linspace(-80, 80, 20), unit="deg")
-    table = Table({"ra": places.ra.rad, "dec": places.dec.rad, "TS": np.full(20, 50.0)})
+    table = Table({"ra": np.linspace(0.1, 6.2, 20), "dec": np.linspace(-1.4, 1.4, 20), "TS": np.full(20, 50.0)})
     with pytest.raises(CatalogError, match="look like radians"):
         read_sources(table)
     table["ra"].unit = table["dec"].unit = "rad"
     with pytest.warns(CatalogWarning, match="converted to deg"):
-        np.testing.assert_allclose(read_sources(table).column("RAJ2000"), places.ra.deg)
+        np.testing.assert_allclose(read_sources(table).column("RAJ2000"), np.degrees(table["ra"]))

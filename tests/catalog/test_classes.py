@@ -3,14 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from fermiclass.catalog import (
-    CLASS_CODES,
-    CLASS_TREE,
-    TARGETS,
-    ClassGrouping,
-    default_classes,
-    has_two_kinds,
-)
+from fermiclass.catalog import CLASS_CODES, CLASS_TREE, TARGETS, ClassGrouping, default_classes, has_two_kinds
 from fermiclass.errors import ClassError
 from tests.conftest import make_up_catalog
 
@@ -36,8 +29,7 @@ CODES = np.array(["bll", "fsrq", "psr", "msp", "rdg", "bcu", "unk", ""])
 def test_grammar(spec, groups):
     grouping = ClassGrouping.parse(spec)
     np.testing.assert_array_equal(grouping.assign(CODES), groups)
-    again = ClassGrouping.parse(str(grouping))
-    assert (again.names, dict(again.members)) == (grouping.names, dict(grouping.members))
+    assert ClassGrouping.parse(str(grouping)) == grouping
     assert list(grouping.members) == list(grouping.names)
 
 
@@ -72,30 +64,25 @@ def test_labels_of_several_groups():
     codes, labels = ["bcu", "rdg", "glc", "msp", "unk"], ["bll|fsrq", "bll|fsrq", "young|old", "old", ""]
     np.testing.assert_array_equal(grouping.assign(codes), labels)
     assert grouping.tops == {"agn": ("bll", "fsrq"), "pulsar": ("young", "old")}
-    again = ClassGrouping.parse(str(grouping))
-    assert (again.names, dict(again.members), dict(again.sets)) == (
-        grouping.names,
-        dict(grouping.members),
-        dict(grouping.sets),
-    )
+    assert ClassGrouping.parse(str(grouping)) == grouping
     # What a set takes is no target, and is not in `other` either.
     assert not make_up_catalog(["bcu"]).is_target(grouping, "uncertain")[0]
     assert "rdg" not in ClassGrouping.parse("bll,fsrq,other,bll|fsrq=rdg").members["other"]
 
 
-@pytest.mark.parametrize("spec", ["bll,fsrq,psr", "agn=bll+fsrq,psr,other", "bll,psr"])
-def test_groupings_without_labels_of_several_groups(spec):
+@pytest.mark.parametrize(
+    ("spec", "tops"),
+    [
+        ("bll,fsrq,psr", {"agn": ("bll", "fsrq")}),
+        ("agn=bll+fsrq,psr,other", {}),
+        ("bll,psr", {}),
+        ("agn=bll+rdg,fsrq,psr", {}),  # a top class that is a group is no sum
+        ("bll,fsrq,rest=rdg+agn,psr,msp", {"agn": ("bll", "fsrq", "rest"), "pulsar": ("psr", "msp")}),
+    ],
+)
+def test_top_classes_are_sums_of_several_groups(spec, tops):
     grouping = ClassGrouping.parse(spec)
-    assert not grouping.sets
-    assert dict(grouping.tops) == ({"agn": ("bll", "fsrq")} if spec == "bll,fsrq,psr" else {})
-
-
-def test_a_top_class_that_is_a_group_is_no_sum():
-    assert not ClassGrouping.parse("agn=bll+rdg,fsrq,psr").tops
-    assert ClassGrouping.parse("bll,fsrq,rest=rdg+agn,psr,msp").tops == {
-        "agn": ("bll", "fsrq", "rest"),
-        "pulsar": ("psr", "msp"),
-    }
+    assert (grouping.tops, grouping.sets) == (tops, {})
 
 
 @pytest.mark.parametrize("spec", ["bll,fsrq,pulsar=psr,other", "agn=bll+fsrq,compact=psr+hmb,other,agn|other=bcu"])

@@ -57,8 +57,9 @@ def test_variability_of_ones_own(dr4):
     table["variability_bins"] = [14.0, 11.0, 11.0, np.nan]
     both = in_bins_of(read_sources(table, variability_bins=11), dr4.release.name).column("Variability_Index")
     np.testing.assert_allclose(both, [index[0], *expected[1:]])
-    with pytest.raises(CatalogError, match="number of time bins"):
-        read_sources(table, variability_bins=1)
+    for bins in (float("nan"), float("inf"), "12", 1, 2.5):
+        with pytest.raises(CatalogError, match="no number of time bins"):
+            read_sources(table, variability_bins=bins)
 
 
 @pytest.mark.filterwarnings("ignore:.*Variability_Index depends")

@@ -32,7 +32,7 @@ def test_a_log_has_every_command_with_times_and_the_traceback_of_an_error(tmp_pa
     assert failed.returncode == 2
     lines = log.read_text().splitlines()
     time = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}"
-    assert re.fullmatch(rf"{time} INFO fermiclass.cli.logs: fermiclass \S+, Python \S+: info .+ --log .+", lines[0])
+    assert re.fullmatch(rf"{time} INFO fermiclass.cli.app: fermiclass \S+, Python \S+: info .+ --log .+", lines[0])
     assert re.fullmatch(rf"{time} INFO fermiclass\.catalog\.reading: read .*: 4FGL-DR4, 7195 sources", lines[2])
     message = failed.stderr.removeprefix("fermiclass: error: ").rstrip("\n")
     assert any(line.endswith(f"ERROR fermiclass.cli.app: {message}") for line in lines[2:])
@@ -109,7 +109,7 @@ def test_little_memory(monkeypatch):
 def test_without_a_terminal_progress_is_a_line_a_minute(monkeypatch, capsys):
     seconds = iter([0, 30, 61, 90, 122])
     monkeypatch.setattr(terminal, "monotonic", lambda: next(seconds))
-    with terminal.progress_bar("labelling", quiet=False) as advance:
+    with terminal.progress_bar("labelling") as advance:
         advance(1, 10)
         advance(2, 10)
     assert capsys.readouterr().err == "fermiclass: labelling, 2 of 10 done\n"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fermiclass.io.tables import read_table, write_table
-from fermiclass.show.page import read_candidates, write_report
+from fermiclass.show.page import read_metrics, write_report
 from tests.commands import imported_by, refuses, run_well
 from tests.conftest import slim_path
 from tests.show.page.conftest import EVALUATION, make_up_labels
@@ -43,12 +43,15 @@ def test_what_became_of_candidates(folder):
     none |= {"completeness": 0.0, "completeness_interval": [0.0, 0.1]}
     face = {"candidates": {"pulsar": [some, none]}}
     spiders = {"candidates": {"pulsar": [some | {"purity": 0.88}, none]}}
-    methods = {"forest": {"is_baseline": True}, "default": {"is_baseline": False, "face": face, "spiders": spiders}}
-    content = {"protocol": "open", "catalog": "DR1<b>", "later": "DR4", "found": {"pulsar": 67}, "methods": methods}
-    (folder / "open.json").write_text(json.dumps(content))
+    forest, default = (EVALUATION["methods"][name] for name in ("forest", "nimgp"))
+    methods = {"forest": forest | {"is_baseline": True}}
+    content = EVALUATION | {"protocol": "open", "catalog": "DR1<b>", "later": "DR4", "found": {"pulsar": 67}}
+    (folder / "open.json").write_text(json.dumps(content | {"methods": methods}))
+    assert read_metrics(folder / "open.json", {}).past is read_metrics(folder / "metrics.json", {}).past is None
+    methods["default"] = default | {"is_baseline": False, "face": face, "spiders": spiders}
+    (folder / "open.json").write_text(json.dumps(content | {"methods": methods}))
     labels = read_table(folder / "labels.fits.gz")
-    write_report(labels, folder / "open.html", past=read_candidates(folder / "open.json"))
-    assert read_candidates(folder / "metrics.json") is None
+    write_report(labels, folder / "open.html", trust=read_metrics(folder / "open.json", labels.meta))
     text = (folder / "open.html").read_text(encoding="utf-8")
     assert "Pulsar candidates of DR1&lt;b&gt;, by the 67 pulsars that DR4 found" in text
     table = text[text.index("Pulsar candidates of") :]

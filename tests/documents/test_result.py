@@ -5,20 +5,12 @@ import re
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from astropy.io import fits
 
-from fermiclass import read_table
-from fermiclass.labelling.labels import Labels
 from tests.conftest import REPOSITORY, slim_path
 
 LABELS = REPOSITORY / "catalogs" / "4FGL-DR4-labels.fits.gz"
-
-
-@pytest.fixture(scope="module")
-def labels():
-    return read_table(LABELS)
 
 
 @pytest.mark.slow
@@ -38,16 +30,6 @@ def test_the_table_is_what_the_command_writes(tmp_path):
         }
         difference = fits.FITSDiff(stored, fresh, atol=0.01, **ignored)
     assert difference.identical, difference.report()
-
-
-def test_all_sources_without_a_class_are_there(labels, dr4):
-    wanted = np.isin(dr4.classes, ["", "bcu", "unk"])
-    assert len(labels) == 4186
-    assert set(labels["Source_Name"]) == set(dr4.names[wanted].tolist())
-    total = sum(np.asarray(labels[f"P_{name}"]) for name in Labels(labels).classes)
-    np.testing.assert_allclose(total, 1.0, atol=1e-6)
-    for group, inside in Labels(labels).groups.items():
-        np.testing.assert_allclose(sum(labels[f"P_{name}"] for name in inside), labels[f"Sum_P_{group}"], atol=1e-6)
 
 
 def test_the_text_is_the_template_filled_in():

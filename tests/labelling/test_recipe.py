@@ -181,7 +181,6 @@ def test_files_are_read(dr4, tmp_path):
         lambda catalog: fermiclass.relabel(catalog, "x.csv"),
         lambda catalog: fermiclass.explain(catalog.table, catalog, 0),
         lambda catalog: fermiclass.report_page("labels.fits"),
-        lambda catalog: fermiclass.report_page(catalog.table, past=catalog),
         lambda catalog: fermiclass.estimate("4FGL.fits", "Redshift"),
         lambda catalog: fermiclass.find_outliers("4FGL.fits"),
         lambda catalog: fermiclass.take_census("4FGL.fits"),

@@ -102,11 +102,9 @@ def _explanation():
 PICTURES = {"sky": _sky, "triangle": _triangle, "pairs": _pairs, "metrics": _metrics, "explanation": _explanation}
 
 
-def draw(name, path, change=None):
-    """Draw a picture without text to a PNG file; `change` is done to the figure before."""
+def draw(name, path):
+    """Draw a picture without text to a PNG file."""
     figure = PICTURES[name]()
-    if change is not None:
-        change(figure)
     figure.set_layout_engine("none")  # which would make room for text
     remove_ticks_and_titles(figure)
     for axes in figure.axes:

@@ -8,7 +8,8 @@ from astropy.io import fits
 from astropy.table import Table
 
 from fermiclass.io.tables import write_table
-from fermiclass.rows import ArrayRows, FITSRows, ParquetRows, open_rows
+from fermiclass.rows import open_rows
+from fermiclass.rows.opening import ArrayRows
 
 FORMATS = ("arrays", "npy", "parquet", "parquet-folder", "csv", "fits", "fits-scaled")
 FEATURES, NOISE, LABEL = ["flux", "index", "curvature"], ["e_flux", None, "e_curvature"], "class"
@@ -71,17 +72,17 @@ def make_rows(form, data, folder, **options):
             np.save(folder / f"{name}.npy", array)
         return open_rows(folder, FEATURES, **options)
     if form == "parquet":
-        return ParquetRows(write_parquet(folder / "rows.parquet", data.columns), FEATURES, **NAMES, **options)
+        return open_rows(write_parquet(folder / "rows.parquet", data.columns), FEATURES, **NAMES, **options)
     if form == "parquet-folder":
         third = len(data.y) // 3
         for k, part in enumerate((slice(0, third), slice(third, third), slice(third, None))):
             write_parquet(folder / f"part-{k}.parquet", {key: a[part] for key, a in data.columns.items()})
-        return ParquetRows(folder, FEATURES, **NAMES, **options)
+        return open_rows(folder, FEATURES, **NAMES, **options)
     if form == "csv":
         write_table(Table(data.columns), folder / "rows.csv")
         return open_rows(folder / "rows.csv", FEATURES, **NAMES, **options)
     scaled = ("flux", "index", "e_curvature") if form == "fits-scaled" else ()
-    return FITSRows(write_fits(folder / "rows.fits", data.columns, scaled), FEATURES, **NAMES, **options)
+    return open_rows(write_fits(folder / "rows.fits", data.columns, scaled), FEATURES, **NAMES, **options)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from fermiclass.errors import RowsError
-from fermiclass.rows import ArrayRows, shuffled_minibatches
+from fermiclass.rows.opening import ArrayRows
+from fermiclass.rows.passes import shuffled_minibatches
 from tests.rows.conftest import FORMATS, Data, make_rows
 
 
@@ -56,14 +57,6 @@ def test_rows_without_a_label_are_skipped(form, data, tmp_path):
         np.testing.assert_array_equal(np.concatenate([getattr(batch, name) for batch in epoch]), column[numbers])
 
 
-def test_seeds():
-    rows = numbered(1000)
-    options = {"pool_rows": 200, "chunk_rows": 30}
-    first = taken(rows, 64, 40, seed=5, **options)
-    np.testing.assert_array_equal(taken(rows, 64, 40, seed=5, **options), first)
-    assert not np.array_equal(taken(rows, 64, 40, seed=6, **options), first)
-
-
 def test_rows_from_far_apart_are_in_one_batch():
     numbers = taken(numbered(10000), 100, 100, pool_rows=1000, chunk_rows=50)
     # Sorted rows: a batch of neighbours would have a spread of 29, one of all rows 2887.
@@ -87,16 +80,12 @@ def test_what_goes_wrong_in_the_background_is_raised():
     assert not readers()
 
 
-@pytest.mark.parametrize("end", ["close", "forget"])
-def test_the_thread_ends_with_the_iterator(end):
+def test_the_thread_ends_with_the_iterator():
     batches = shuffled_minibatches(numbered(1000), 10, seed=0, pool_rows=100, chunk_rows=10)
     next(batches)
     assert len(readers()) == 1
-    if end == "close":
-        batches.close()
-    else:
-        del batches
-        gc.collect()
+    del batches
+    gc.collect()
     assert not readers()
 
 

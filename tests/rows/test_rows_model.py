@@ -1,6 +1,5 @@
 """Training on rows, labelling rows, and models that come back from disk."""
 
-import json
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -10,11 +9,13 @@ import pytest
 from astropy.table import Table
 
 import fermiclass as fc
-from fermiclass.errors import ModelFolderError, OutputError, RowsError
+from fermiclass.errors import OutputError, RowsError
 from fermiclass.io.tables import write_table
 from fermiclass.nimgp.errors import CheckpointError
 from fermiclass.nimgp.training.checkpoints import Checkpoint
-from fermiclass.rows import ArrayRows, Columns, RowsModel, open_rows, open_training_rows
+from fermiclass.rows import RowsModel, open_rows, open_training_rows
+from fermiclass.rows.chunk import Columns
+from fermiclass.rows.opening import ArrayRows
 
 SMALL = {
     "method": "nimgp-nn",
@@ -90,12 +91,6 @@ def test_it_learns(model, data, label, path):
     assert (model.provenance.rows, model.provenance.num_rows) == (path.name, known.sum())
 
 
-def test_the_same_rows_in_memory_give_the_same_model(model, data, label):
-    again = fit(data[0], label, data[1])
-    for name, values in model.estimator.weights_.items():
-        np.testing.assert_allclose(again.weights_[name], values, atol=1e-3, err_msg=name)
-
-
 def test_a_label_of_two_classes_stands_for_either(data):
     """As ``fermiclass features`` writes it. A label with a part that is no class stays a class of its own."""
     X, X_var, y = data
@@ -152,12 +147,9 @@ def test_resumed_half_way(rows, tmp_path, monkeypatch):
 def test_a_checkpoint_of_other_rows(data, tmp_path):
     X, X_var, y = data
     path = tmp_path / "training.npz"
-    swapped = np.select([y == "bll", y == "psr"], ["psr", "bll"], y)
     fit(X, y, X_var, FEW, checkpoint=path)
     for other, odd in (
-        ((X[::-1], y[::-1], X_var[::-1]), "contents="),
         ((X, y, 4 * X_var), "contents="),
-        ((X, swapped, X_var), "contents="),
         ((X, np.where(np.arange(len(y)) == 5, "", y), X_var), "contents=.*rows="),
         ((X, np.char.add("x", y), X_var), "classes="),
     ):
@@ -252,7 +244,7 @@ def test_what_cannot_be_labelled(model, path, data, tmp_path):
     write_table(clash, tmp_path / "clash.parquet")
     with pytest.raises(RowsError, match="names of results: P_bll"):
         fc.predict_rows(model, model.open(tmp_path / "clash.parquet", keep=["P_bll"]), labels)
-    with pytest.raises(OutputError, match="cannot be written in blocks"):
+    with pytest.raises(OutputError, match="ending of rows"):
         fc.predict_rows(model, ArrayRows(*data[::2], X_var=data[1]), tmp_path / "labels.csv")
     odd = replace(model, fitted=SimpleNamespace(target=SimpleNamespace(classes=np.array(["MAX", "bll"]))))
     with pytest.raises(RowsError, match="P_MAX"):
@@ -274,21 +266,3 @@ def test_lost_error_bars_are_no_zeros(model, data, tmp_path):
         fc.predict_rows(model, model.open(tmp_path), tmp_path / "labels.parquet")
         found = fc.read_table(tmp_path / "labels.parquet")["P_psr"]
         np.testing.assert_allclose(found, model.estimator.predict_proba(X, X_var=V)[:, 2], atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("entry", "value"),
-    [
-        ("classes", ["bll", "psr"]),
-        ("classes", ["psr", "fsrq", "bll"]),
-        ("model", {"features": ["x0"]}),
-    ],
-)
-def test_a_damaged_model(model, tmp_path, entry, value):
-    fc.save_model(model, tmp_path / "model")
-    place = tmp_path / "model" / "config.json"
-    config = json.loads(place.read_text())
-    config[entry] = config[entry] | value if isinstance(value, dict) else value
-    place.write_text(json.dumps(config))
-    with pytest.raises(ModelFolderError):
-        fc.load_model(tmp_path / "model")

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 from fermiclass.errors import RowsError
-from fermiclass.rows import ArrayRows, chunk, row_statistics
+from fermiclass.rows import passes
+from fermiclass.rows.opening import ArrayRows
+from fermiclass.rows.passes import row_statistics
 
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
     """Many chunks of the few rows here."""
-    monkeypatch.setattr(chunk.read_in_order, "__defaults__", (77,))
+    monkeypatch.setattr(passes, "CHUNK_ROWS", 77)
 
 
 def sample(rows, num, seed):

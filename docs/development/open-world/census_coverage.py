@@ -1,6 +1,6 @@
 """Coverage of the intervals of `take_census`, in simulations with a known truth and a fitted classifier.
 
-    python docs/development/open-world/census_coverage.py [--replicates 16] [--output FILE.json]
+    python docs/development/open-world/census_coverage.py [--replicates 16] [--output FILE.json to continue and write]
 
 The sources are those of 4FGL-DR4 with a class. Each replicate draws training sources, the brighter the more probably,
 and counts the rest. The default of classify is fitted to all training sources, and to all but one of five parts. Its
@@ -10,12 +10,12 @@ of training. The table has the coverage of 90 % intervals.
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from halves import arguments
 from scipy.stats import norm
 from sklearn.model_selection import StratifiedKFold
 
@@ -89,27 +89,18 @@ def coverage(found: list[dict[str, Any]], way: str) -> str:
     return " | ".join([*cells, f"{np.mean((high - low)[:, 0]):.0f}", f"{error:.0f}"])
 
 
-def main() -> None:
-    """Simulate, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--replicates", type=int, default=16)
-    parser.add_argument("--output", type=Path, help="JSON to continue and to write.")
-    arguments = parser.parse_args()
-    table = fc.Recipe().check(fc.read_catalog("catalogs/4FGL-DR4.fits.gz")).of_one_class
-    path = arguments.output
-    found = json.loads(path.read_text(encoding="utf-8")) if path is not None and path.exists() else []
-    done = {one["seed"] for one in found}
-    for seed in range(arguments.replicates):
-        if seed not in done:
-            found += replicate(table, seed)
-            if path is not None:
-                path.write_text(json.dumps(found) + "\n", encoding="utf-8")
-    head = ["sharpness", f"{len(found) // len(SHARPNESS)} replicates", "coverage", *PLACES, "mean width", "error"]
-    print("| " + " | ".join(head) + " |\n| ---: | --- |" + " ---: |" * (len(head) - 2))
-    for factor in SHARPNESS:
-        for way in WAYS:
-            print(f"| {factor} | {way} | {coverage([one for one in found if one['sharpness'] == factor], way)} |")
-
-
-if __name__ == "__main__":
-    main()
+given = arguments(__doc__, replicates=16, output=None)
+table = fc.Recipe().check(fc.read_catalog("catalogs/4FGL-DR4.fits.gz")).of_one_class
+path = None if given.output is None else Path(given.output)
+found = json.loads(path.read_text(encoding="utf-8")) if path is not None and path.exists() else []
+done = {one["seed"] for one in found}
+for seed in range(given.replicates):
+    if seed not in done:
+        found += replicate(table, seed)
+        if path is not None:
+            path.write_text(json.dumps(found) + "\n", encoding="utf-8")
+head = ["sharpness", f"{len(found) // len(SHARPNESS)} replicates", "coverage", *PLACES, "mean width", "error"]
+print("| " + " | ".join(head) + " |\n| ---: | --- |" + " ---: |" * (len(head) - 2))
+for factor in SHARPNESS:
+    for way in WAYS:
+        print(f"| {factor} | {way} | {coverage([one for one in found if one['sharpness'] == factor], way)} |")

@@ -12,13 +12,12 @@ of the present value, with the paired standard error. --weights trains once more
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
-from halves import paired
+from halves import arguments, paired
 
 import fermiclass as fc
 from fermiclass.evaluation import open_world
@@ -71,12 +70,7 @@ def vary_number(module: object, name: str, values: Iterable[float], loss: Callab
 
 def main() -> None:
     """Read the pair, and vary each number."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("earlier")
-    parser.add_argument("later")
-    parser.add_argument("--cells", choices=["all", "even"], default="all")
-    parser.add_argument("--weights", action="store_true")
-    given = parser.parse_args()
+    given = arguments(__doc__, "earlier", "later", cells="all", weights=False)
     targets = open_world(fc.read_catalog(given.earlier), fc.read_catalog(given.later), cells=given.cells)
     split = targets.splits[0][0]
     model = trained(split)

@@ -10,10 +10,9 @@ docs/counterparts.md.
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 from astropy.table import Table
+from halves import arguments
 
 import fermiclass as fc
 from fermiclass.evaluation import open_world
@@ -22,12 +21,7 @@ from fermiclass.labelling.counterparts import kinds_of_classes, summed, weigh
 from fermiclass.labelling.labels import BF_CLAIM, Labels
 from fermiclass.labelling.lasting import PARTS, part_of_sky
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-for name in ("later", "table", "--covers", "--matches"):
-    parser.add_argument(name)
-parser.add_argument("releases", nargs="+")
-parser.add_argument("--latitude", type=float, default=0.0)
-given = parser.parse_args()
+given = arguments(__doc__, "later", "table", "releases+", covers=None, matches=None, latitude=0.0)
 candidates = fc.Candidates.read(given.table, given.covers)
 for catalog in map(fc.read_catalog, given.releases):
     if given.matches:

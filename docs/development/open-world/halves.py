@@ -1,10 +1,24 @@
-"""What tests with halves of 4FGL-DR4 share: half of the sources is scored, and all other sources are learned from."""
+"""What the scripts here share: the command line, and tests with halves of 4FGL-DR4, of which one is scored."""
 
 from __future__ import annotations
+
+import argparse
+from typing import Any
 
 import numpy as np
 
 import fermiclass as fc
+
+
+def arguments(about: str | None, *names: str, **options: Any) -> argparse.Namespace:
+    """Return the arguments by name, several of ``name+``, and options of the types of their defaults, text for None."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in names:
+        parser.add_argument(name.removesuffix("+"), **({"nargs": "+"} if name.endswith("+") else {}))
+    for name, default in options.items():
+        of_kind: dict[type, dict[str, Any]] = {bool: {"action": "store_true"}, list: {"nargs": "+"}, type(None): {}}
+        parser.add_argument(f"--{name}", default=default, **of_kind.get(type(default), {"type": type(default)}))
+    return parser.parse_args()
 
 
 def half_to_score(catalog: fc.Catalog, rng: np.random.Generator) -> np.ndarray:

@@ -8,12 +8,12 @@ the cells are left out. In even cells, each prediction is from a regression that
 
 from __future__ import annotations
 
-import argparse
 import sys
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from halves import arguments
 from sklearn.metrics import log_loss, roc_auc_score
 
 import fermiclass as fc
@@ -42,26 +42,16 @@ def figures(lasts: np.ndarray, p: np.ndarray, significance: np.ndarray) -> str:
     return "\n    ".join([scores, *parts])
 
 
-def main() -> None:
-    """Print the figures of each release, for unassociated sources, for bcu, and for the others."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("later", type=Path)
-    parser.add_argument("--cells", choices=("even", "odd", "all"), default="even")
-    parser.add_argument("--releases", nargs="+", default=[f"4FGL-DR{k}" for k in (1, 2, 3, 4)], help="earlier releases")
-    arguments = parser.parse_args()
-    later = fc.read_catalog(arguments.later)
-    for release in arguments.releases:
-        catalog = fc.read_catalog(CATALOGS / f"{release}.fits.gz")
-        p, lasts = lasting.lasting(catalog), has_counterpart(catalog, later)
-        odd = lasting.part_of_sky(catalog) == lasting.PARTS
-        scored = far_from_edges(catalog) & ((arguments.cells == "all") | (odd == (arguments.cells == "odd")))
-        significance = np.asarray(catalog.table["Signif_Avg"], float)
-        groups = {"unassociated": catalog.classes == "", "bcu": catalog.classes == "bcu"}
-        groups["others"] = ~groups["unassociated"] & ~groups["bcu"]
-        for name, members in groups.items():
-            rows = members & scored
-            print(f"{release} -> {later.release.name}, {name}: {figures(lasts[rows], p[rows], significance[rows])}")
-
-
-if __name__ == "__main__":
-    main()
+given = arguments(__doc__, "later", cells="even", releases=[f"4FGL-DR{k}" for k in (1, 2, 3, 4)])
+later = fc.read_catalog(given.later)
+for release in given.releases:
+    catalog = fc.read_catalog(CATALOGS / f"{release}.fits.gz")
+    p, lasts = lasting.lasting(catalog), has_counterpart(catalog, later)
+    odd = lasting.part_of_sky(catalog) == lasting.PARTS
+    scored = far_from_edges(catalog) & ((given.cells == "all") | (odd == (given.cells == "odd")))
+    significance = np.asarray(catalog.table["Signif_Avg"], float)
+    groups = {"unassociated": catalog.classes == "", "bcu": catalog.classes == "bcu"}
+    groups["others"] = ~groups["unassociated"] & ~groups["bcu"]
+    for name, members in groups.items():
+        rows = members & scored
+        print(f"{release} -> {later.release.name}, {name}: {figures(lasts[rows], p[rows], significance[rows])}")

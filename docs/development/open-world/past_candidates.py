@@ -38,15 +38,9 @@ def candidates(release, judge):
     return table
 
 
-def main():
-    """Write the candidates of all releases."""
-    judge = fc.read_catalog(f"catalogs/{JUDGE}.fits.gz")
-    lines = [",".join(["release", "Source_Name", *DIGITS, "LABEL_FLAGS", "STATUS", "later"])]
-    for release in EARLIER:
-        lines += [",".join(map(str, row)) for row in candidates(release, judge).iterrows()]
-    PAST.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{PAST}: {len(lines) - 1} candidates")
-
-
-if __name__ == "__main__":
-    main()
+judge = fc.read_catalog(f"catalogs/{JUDGE}.fits.gz")
+lines = [",".join(["release", "Source_Name", *DIGITS, "LABEL_FLAGS", "STATUS", "later"])]
+for release in EARLIER:
+    lines += [",".join(map(str, row)) for row in candidates(release, judge).iterrows()]
+PAST.write_text("\n".join(lines) + "\n", encoding="utf-8")
+print(f"{PAST}: {len(lines) - 1} candidates")

@@ -12,10 +12,9 @@ sources in even cells of the sky count with --cells even.
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 import pandas as pd
+from halves import arguments
 
 import fermiclass as fc
 from fermiclass.catalog import CLASS_TREE, Catalog
@@ -38,24 +37,14 @@ def later_kinds(earlier: Catalog, later: Catalog, cells: str) -> pd.DataFrame:
     return found[~np.isin(code, ["", "unk"])]
 
 
-def main() -> None:
-    """Read the pairs; print the counts and the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("earlier", nargs="+")
-    parser.add_argument("later")
-    parser.add_argument("--cells", choices=["all", "even"], default="all")
-    given = parser.parse_args()
-    later = fc.read_catalog(given.later)
-    pairs = [later_kinds(fc.read_catalog(path), later, given.cells) for path in given.earlier]
-    table = pd.concat(pairs).drop_duplicates("name")
-    counts = pd.crosstab(table["class2"], table["later"])
-    print(counts)
-    for kind in CLASS_TREE:
-        of_kind = table["later"] == kind
-        with_it = table["class2"] == kind
-        rates = [(np.sum(with_it & each) + 0.5) / (each.sum() + 1) for each in (of_kind, ~of_kind)]
-        print(f"{kind}: {rates[0]:.3f} of its sources, {rates[1]:.4f} of the others: ratio {rates[0] / rates[1]:.1f}")
-
-
-if __name__ == "__main__":
-    main()
+given = arguments(__doc__, "earlier+", "later", cells="all")
+later = fc.read_catalog(given.later)
+pairs = [later_kinds(fc.read_catalog(path), later, given.cells) for path in given.earlier]
+table = pd.concat(pairs).drop_duplicates("name")
+counts = pd.crosstab(table["class2"], table["later"])
+print(counts)
+for kind in CLASS_TREE:
+    of_kind = table["later"] == kind
+    with_it = table["class2"] == kind
+    rates = [(np.sum(with_it & each) + 0.5) / (each.sum() + 1) for each in (of_kind, ~of_kind)]
+    print(f"{kind}: {rates[0]:.3f} of its sources, {rates[1]:.4f} of the others: ratio {rates[0] / rates[1]:.1f}")

@@ -1,7 +1,7 @@
 """The settings of ``NIMGPClassifier()``: made-up rows with error bars, and ten data sets of the benchmarks.
 
-    python docs/development/training/estimator_default.py made default boosting svgp [--seed 1] [--to FILE]
-    python docs/development/training/estimator_default.py benchmarks --data DATA default svgp [--first 0] [--splits 1]
+    python docs/development/training/estimator_default.py made default boosting [--seed 1] [--to FILE]
+    python docs/development/training/estimator_default.py benchmarks --data DATA default [--first 0] [--splits 1]
     python docs/development/training/estimator_default.py table FILE
 
 A method is a key of METHODS, or ``default`` with changes such as ``default:method=mgp;steps=1000``. Each prints
@@ -83,18 +83,7 @@ def _boosting(train: Rows, test: Rows) -> np.ndarray:
     return p
 
 
-def _svgp(train: Rows, test: Rows) -> np.ndarray:
-    """Train GPflow's SVGP, of against_others.py, for 1000 steps."""
-    import against_others
-    from sklearn.preprocessing import StandardScaler
-
-    scale = StandardScaler().fit(train["X"])
-    standard = [rows | {"X": scale.transform(rows["X"])} for rows in (train, test)]
-    against_others.STEPS = (1000,)
-    return next(iter(against_others.gpflow(standard[0], standard[1], against_others.Watch())))
-
-
-METHODS: dict[str, Callable[[Rows, Rows], np.ndarray]] = {"boosting": _boosting, "svgp": _svgp}
+METHODS: dict[str, Callable[[Rows, Rows], np.ndarray]] = {"boosting": _boosting}
 
 
 def method(name: str) -> Callable[[Rows, Rows], np.ndarray]:

@@ -13,24 +13,19 @@ from fermiclass.errors import FeatureError
 from fermiclass.features import DEFAULT_FEATURE_SET, FeatureTable, extract_features, parse_features
 from fermiclass.io import FloatArray
 from fermiclass.labelling.labels import Labels
-from fermiclass.show.page.sources import catalogue_rows
+from fermiclass.show.page.sources import catalogue_rows, significant
 
 RANGE = (16.0, 50.0, 84.0)  #: Percentiles of a class that the page shows as its range and median.
 
 
 def feature_columns(about: Labels, catalog: Catalog, trained_on: Catalog | None = None) -> dict[str, Any]:
-    """Return D features of the n labelled sources, and of m sources that have one of the classes.
+    """Return D features of the n labelled sources, and of m sources of a known class, of `trained_on` if it is given.
 
-    `about`: the labels. Their metadata name the features and classes; without metadata, the default features are used.
-    `catalog`: the catalogue that was labelled.
-    `trained_on`: the catalogue of the m sources; None for the same.
+    They are ``names`` and ``about`` (D); ``values`` and ``errors`` (D), each the codes of n numbers; ``imputed``: lists
+    of imputed features by source; ``centre`` and ``scale`` (D) of the sources of known class, or of all if there are
+    none; ``ranges`` (C, D, 3): percentiles `RANGE` by class; ``known``: ``classes`` (m), ``values`` and ``errors``.
 
-    Returns ``names`` and ``about`` (D). ``values`` and ``errors`` (D), each the codes of n numbers. ``imputed``: lists
-    of imputed features by source. ``centre`` and ``scale`` (D) of the sources of known class, or of all if there are
-    none. ``ranges`` (C, D, 3): percentiles `RANGE` by class. ``known``: ``classes`` (m indices), ``values``,
-    ``errors``.
-
-    Raises CatalogError when the catalogue lacks a labelled source, FeatureError when the catalogue lacks a feature.
+    Raises CatalogError when the catalogue lacks a labelled source, FeatureError when it lacks a feature.
     """
     classes = about.classes
     features = parse_features(str(about.meta.get("features") or DEFAULT_FEATURE_SET), trained_on or catalog)
@@ -51,9 +46,9 @@ def feature_columns(about: Labels, catalog: Catalog, trained_on: Catalog | None 
         "about": [", ".join(filter(None, (feature.description, feature.unit))) for feature in table.features],
         **_coded(shown),
         "imputed": _imputed(shown),
-        "centre": _numbers(centre),
-        "scale": _numbers(np.where(high > low, (high - low) / 2, 1.0)),
-        "ranges": [[_numbers(row) for row in of_class] for of_class in ranges],
+        "centre": significant(centre, 5),
+        "scale": significant(np.where(high > low, (high - low) / 2, 1.0), 5),
+        "ranges": [[significant(row, 5) for row in of_class] for of_class in ranges],
         "known": {"classes": [classes.index(name) for name in known.y.tolist()], **_coded(known)},
     }
 
@@ -76,10 +71,6 @@ def _imputed(table: FeatureTable) -> dict[str, dict[str, list[int]]]:
     return found
 
 
-def _numbers(values: Any) -> list[float | None]:
-    return [float(f"{v:.5g}") if np.isfinite(v) else None for v in values]
-
-
 # Numbers have 16 bits each, in base64: decimal text of the features and error bars of all sources would take twice the
 # space. Codes from 0 to TOP are values, the next one stands for a missing value.
 TOP = 65534
@@ -99,11 +90,8 @@ def log_codes(values: ArrayLike) -> dict[str, Any]:
     x = np.asarray(values, np.float64)
     positive = np.isfinite(x) & (x > 0)
     low, step, codes = _in_steps(np.log(x[positive]), TOP - 1)
-    return {
-        "low": float(np.exp(low)),
-        "step": step,
-        "codes": _base64(np.where(x == 0, 0, MISSING), positive, 1 + codes),
-    }
+    coded = _base64(np.where(x == 0, 0, MISSING), positive, 1 + codes)
+    return {"low": float(np.exp(low)), "step": step, "codes": coded}
 
 
 def _in_steps(x: FloatArray, most: int) -> tuple[float, float, FloatArray]:

@@ -52,20 +52,16 @@ class Mark:
 def class_marks(classes: Sequence[str]) -> tuple[Mark, ...]:
     """Return the marks of the classes: colours and shapes of :mod:`fermiclass.plots`, visible on both backgrounds."""
     colours, markers = class_colours(classes), class_markers(classes)
-    seen = {
-        ground: [readable(colours[name], background, _LEAST_CONTRAST[ground]) for name in classes]
-        for ground, background in BACKGROUNDS.items()
-    }
-    shapes = [markers[name] for name in classes]
-    outlines, symbols = map(_OUTLINES.__getitem__, shapes), map(_SYMBOLS.get, shapes)
-    return tuple(map(Mark, classes, seen["light"], seen["dark"], outlines, symbols))
+
+    def seen(name: str, ground: str) -> str:
+        return readable(colours[name], BACKGROUNDS[ground], _LEAST_CONTRAST[ground])
+
+    shapes = ((name, markers[name]) for name in classes)
+    return tuple(Mark(n, seen(n, "light"), seen(n, "dark"), _OUTLINES[s], _SYMBOLS.get(s)) for n, s in shapes)
 
 
 def readable(colour: str, background: str, least: float) -> str:
-    """Return `colour` mixed with just enough black or white for a contrast of `least` to `background`.
-
-    The contrast is (L₁ + 0.05)/(L₂ + 0.05), with the relative luminances L of WCAG.
-    """
+    """Return `colour` mixed with just enough black or white for a contrast of `least` to `background`."""
     from matplotlib.colors import to_hex, to_rgb
 
     far = 0.0 if _luminance(to_rgb(background)) > 0.5 else 1.0
@@ -78,7 +74,7 @@ def readable(colour: str, background: str, least: float) -> str:
 
 
 def contrast(colour: str, other: str) -> float:
-    """Return the contrast of two colours, from 1 to 21."""
+    """Return (L₁ + 0.05)/(L₂ + 0.05), with the relative luminances L of WCAG: from 1 to 21."""
     from matplotlib.colors import to_rgb
 
     low, high = sorted((_luminance(to_rgb(colour)), _luminance(to_rgb(other))))

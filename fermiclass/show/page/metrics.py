@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,19 @@ _OTHERS = ("per_class", "reliability", "confusion")
 
 #: Settings that must be those of the labels.
 _SETTINGS = ("method", "objective", "likelihood", "kernel", "temperature")
+
+
+@dataclass(frozen=True)
+class PastCandidates:
+    """Purity and completeness of pulsar candidates."""
+
+    #: The earlier and the later release.
+    catalog: str
+    future: str
+    found: int  #: Number of pulsars that the later release finds among the sources without an association.
+    #: By threshold, from 0 for all sources: ``threshold``; ``n``; ``purity``, ``spiders`` (the purity with binaries and
+    #: globular clusters as pulsars) and ``completeness``, each a fraction and its interval, or None.
+    rows: tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -32,6 +44,7 @@ class Trust:
     classes: tuple[str, ...]  #: The C classes.
     #: Scores by population (``all``; ``unassociated`` if scored): n, nll, nll_se, error, ece, brier, others if known.
     scores: Mapping[str, Mapping[str, Any]]
+    past: PastCandidates | None  #: What became of earlier candidates; None if the evaluation has none of them.
 
     @property
     def per_class(self) -> Mapping[str, Mapping[str, Any]]:
@@ -67,19 +80,12 @@ def read_metrics(path: str | os.PathLike[str], labels_meta: Mapping[str, Any]) -
     ReportError
         When the file cannot be read or does not hold an evaluation.
     """
-    with _evaluation_in(path, "an evaluation", "CATALOG --json FILE") as content:
-        return _trust(content, labels_meta)
-
-
-@contextmanager
-def _evaluation_in(path: str | os.PathLike[str], what: str, arguments: str) -> Iterator[Any]:
-    """Yield the content of a file that ``fermiclass evaluate`` wrote with these arguments."""
     try:
-        yield json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError) as error:
+        return _trust(json.loads(Path(path).read_text(encoding="utf-8")), labels_meta)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ReportError(
-            f"'{path}' is not {what} ({type(error).__name__}: {error}). Give a file that 'fermiclass evaluate "
-            f"{arguments}' wrote."
+            f"'{path}' is not an evaluation ({type(error).__name__}: {error}). Give a file that 'fermiclass evaluate "
+            "CATALOG --json FILE' wrote."
         ) from error
 
 
@@ -98,6 +104,7 @@ def _trust(content: Mapping[str, Any], meta: Mapping[str, Any]) -> Trust:
     found = methods[chosen]
     same_features = set(content["features"]) == _names(meta.get("features"))
     same_classes = _names(content["grouping"].lower()) == _names(str(meta.get("classes") or "").lower())
+    own = [of for of in methods.values() if content["protocol"] == "open" and not of["is_baseline"]]
     populations = {"all": found} | ({"unassociated": found["unassociated"]} if "unassociated" in found else {})
     return Trust(
         catalog=content["catalog"],
@@ -109,6 +116,7 @@ def _trust(content: Mapping[str, Any], meta: Mapping[str, Any]) -> Trust:
             name: {key: of[key] for key in _SCORES} | {key: of[key] for key in _OTHERS if key in of}
             for name, of in populations.items()
         },
+        past=_past(content, own[0]) if own else None,
     )
 
 
@@ -117,40 +125,15 @@ def _names(listed: Any) -> set[str]:
     return {part.partition("=")[0].strip() for part in str(listed or "").split(",")}
 
 
-@dataclass(frozen=True)
-class PastCandidates:
-    """Purity and completeness of pulsar candidates."""
-
-    #: The earlier and the later release.
-    catalog: str
-    future: str
-    found: int  #: Number of pulsars that the later release finds among the sources without an association.
-    #: By threshold, from 0 for all sources: ``threshold``; ``n``; ``purity``, ``spiders`` (the purity with binaries and
-    #: globular clusters as pulsars) and ``completeness``, each a fraction and its interval, or None.
-    rows: tuple[dict[str, Any], ...]
-
-
-def read_candidates(path: str | os.PathLike[str]) -> PastCandidates | None:
-    """Read what an evaluation in the open world says of earlier candidates; None for another evaluation.
-
-    Raises ReportError when the file cannot be read.
-    """
-    with _evaluation_in(path, "an evaluation", "CATALOG --open LATER --json FILE") as content:
-        if content["protocol"] != "open":
-            return None
-        own = next(about for about in content["methods"].values() if not about["is_baseline"])
-        face, spiders = (own[reading]["candidates"]["pulsar"] for reading in ("face", "spiders"))
-        rows = tuple(
-            {
-                "threshold": row["threshold"],
-                "n": row["n"],
-                "purity": _measured(row, "purity"),
-                "spiders": _measured(other, "purity"),
-                "completeness": _measured(row, "completeness"),
-            }
-            for row, other in zip(face, spiders, strict=True)
-        )
-        return PastCandidates(content["catalog"], content["later"], content["found"]["pulsar"], rows)
+def _past(content: Mapping[str, Any], own: Mapping[str, Any]) -> PastCandidates:
+    face, spiders = (own[reading]["candidates"]["pulsar"] for reading in ("face", "spiders"))
+    rows = tuple(
+        {key: row[key] for key in ("threshold", "n")}
+        | {key: _measured(row, key) for key in ("purity", "completeness")}
+        | {"spiders": _measured(other, "purity")}
+        for row, other in zip(face, spiders, strict=True)
+    )
+    return PastCandidates(content["catalog"], content["later"], content["found"]["pulsar"], rows)
 
 
 def _measured(row: Mapping[str, Any], key: str) -> tuple[float, float, float] | None:

@@ -7,8 +7,8 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from astropy.table import Table
@@ -22,14 +22,12 @@ from fermiclass.analysis.followup import ADDED
 from fermiclass.brought.sources import OWN_SOURCES, CatalogLike, catalog_of
 from fermiclass.catalog import CLASS_TREE, Catalog
 from fermiclass.catalog.source_names import gamma_ray_names
-from fermiclass.errors import OutputError, require
 from fermiclass.io.files import check_place, write_bytes
 from fermiclass.labelling.labels import CONFIDENT, Labels, labels_of, shown
-from fermiclass.show.caveats import caveats
+from fermiclass.show.caveats import caveats, class_meanings, flag_summary, priors_summary, provenance
 from fermiclass.show.page.features import feature_columns
-from fermiclass.show.page.headline import class_meanings, flag_summary, priors_summary, provenance
 from fermiclass.show.page.marks import BACKGROUNDS, Mark, class_marks
-from fermiclass.show.page.metrics import PastCandidates, Trust
+from fermiclass.show.page.metrics import Trust
 from fermiclass.show.page.sources import (
     OTHER_NAMES,
     catalogue_rows,
@@ -43,20 +41,13 @@ from fermiclass.show.page.sources import (
 if TYPE_CHECKING:
     from fermiclass.analysis.compare import Comparison
 
-_MOST_MOVED = 20
-_ENDINGS = (".html", ".htm")
 _LIBRARIES = ("echarts.common.min.js", "dataTables.min.js")
 _SCRIPTS = (
     *("data", "state", "marks", "charts", "position", "filters", "save", "table", "sky", "details", "features"),
     *("profile", "trust", "wide", "main"),
 )
 
-
-def check_page_place(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> Path:
-    """Check the ending of `path`, and that a page can be written there: :func:`fermiclass.io.files.check_place`."""
-    if Path(path).suffix.lower() not in _ENDINGS:
-        raise OutputError(f"'{path}' does not end in {' or '.join(_ENDINGS)}. Rename the output.")
-    return check_place(path, *inputs)
+check_page_place = partial(check_place, kind="a page", endings=(".html", ".htm"))
 
 
 def write_report(
@@ -66,20 +57,16 @@ def write_report(
     catalog: CatalogLike | None = None,
     trained_on: CatalogLike | None = None,
     trust: Trust | None = None,
-    past: PastCandidates | None = None,
     since: Comparison | None = None,
     candidates: Table | None = None,
 ) -> None:
     """Write the page of :func:`report_page` to a file, whole or not at all.
 
-    Raises OutputError when the file cannot be written, or its name does not end in .html; CatalogError or FeatureError
-    as :func:`report_page`.
+    Raises OutputError when the file cannot be written, or its name does not end in .html.
     """
     target = check_page_place(path)
-    page = report_page(
-        labels, catalog=catalog, trained_on=trained_on, trust=trust, past=past, since=since, candidates=candidates
-    )
-    write_bytes(target, page.encode("utf-8"))
+    parts: dict[str, Any] = {"catalog": catalog, "trained_on": trained_on, "since": since, "candidates": candidates}
+    write_bytes(target, report_page(labels, trust=trust, **parts).encode("utf-8"))
 
 
 def report_page(
@@ -88,7 +75,6 @@ def report_page(
     catalog: CatalogLike | None = None,
     trained_on: CatalogLike | None = None,
     trust: Trust | None = None,
-    past: PastCandidates | None = None,
     since: Comparison | None = None,
     candidates: Table | None = None,
 ) -> str:
@@ -106,9 +92,7 @@ def report_page(
     trained_on
         The training catalogue, if it is another one. Its sources of known class are shown among the features.
     trust
-        Scores of an evaluation; see :func:`fermiclass.show.page.read_metrics`.
-    past
-        Later classes of earlier candidates; see :func:`fermiclass.show.page.read_candidates`.
+        Scores of an evaluation; see :func:`fermiclass.read_metrics`.
     since
         The comparison with earlier labels, whose changes are shown; see :func:`fermiclass.compare`.
     candidates
@@ -121,13 +105,10 @@ def report_page(
     FeatureError
         When the catalogue lacks a feature of the labels.
     """
-    if past is not None:
-        require(PastCandidates, past=past)
     labels = labels_of(labels)
     about = Labels(labels)
     catalog, trained_on = (None if each is None else catalog_of(each) for each in (catalog, trained_on))
-    classes = about.classes
-    marks = class_marks(classes)
+    marks = class_marks(about.classes)
     first, settings = provenance(labels.meta)
     data = _data(about, catalog, trained_on, trust, candidates)
     style = _style(marks)
@@ -140,48 +121,35 @@ def report_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"count": lambda n: f"{n:,}", "known": lambda value: "–" if value is None else value}
-    environment.filters |= {"shown": shown}
-    return environment.get_template(
-        "page.html.j2"
-    ).render(
+    known = {"known": lambda value: "–" if value is None else value}
+    environment.filters |= {"count": lambda n: f"{n:,}", "shown": shown, **known}
+    return environment.get_template("page.html.j2").render(
         policy=_policy(scripts, style),
         # Only these parts are not escaped: they are ours and the libraries', never the catalogue's.
         style=Markup(style),  # noqa: S704
         scripts=[Markup(script) for script in scripts],  # noqa: S704
-        data=htmlsafe_json_dumps(data, allow_nan=False, separators=(",", ":")),
+        json=htmlsafe_json_dumps(data, allow_nan=False, separators=(",", ":")),
         backgrounds=BACKGROUNDS,
         version=__version__,
         catalog_name=_catalog_name(labels),
-        classes=classes,
+        labels=about,
+        data=data,
         marks=marks,
-        num_sources=len(labels),
         caveats=caveats(about),
         statuses=statuses_of(data["sources"]),
-        groups=list(about.groups),
-        wanted=[classes[c] for c in data["wanted"]],
+        wanted=[about.classes[c] for c in data["wanted"]],
         confident=CONFIDENT,
-        counts=about.counts(),
         meanings=class_meanings(about),
-        flags=data["flags"],
         priors=priors_summary(labels.meta),
         provenance=first,
         settings=settings,
-        columns=[(name, labels[name].description) for name in labels.colnames if labels[name].description],
-        features=data["features"],
         trust=trust,
-        candidates=past,
-        changes=list(since.sentences()) if since is not None else [],
-        moved=since.table[since.disagrees][:_MOST_MOVED] if since is not None else (),
+        since=since,
     )
 
 
 def _data(
-    about: Labels,
-    catalog: Catalog | None,
-    trained_on: Catalog | None,
-    trust: Trust | None,
-    candidates: Table | None,
+    about: Labels, catalog: Catalog | None, trained_on: Catalog | None, trust: Trust | None, candidates: Table | None
 ) -> dict[str, Any]:
     if catalog is not None and "sha256" in about.meta:
         about.of.check(catalog.origin, f"'{about.source}'")

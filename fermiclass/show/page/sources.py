@@ -55,23 +55,18 @@ OTHER_NAMES = "Names in earlier and other gamma-ray catalogues"
 def source_columns(about: Labels, candidates: Table | None = None) -> dict[str, Any]:
     """Return the columns of the page's sources: lists by name with one item for each source, None if unknown.
 
-    They are name, class1, assoc1, class2, assoc2, status (text), predicted (index of a class), ra, dec, l, b (deg),
-    x, y (on the map), pmax, probability and deviation (a list for each class), sum (a list for each group of classes),
-    entropy, information, noise, ood, lasts, flags, significance. If they are known, the probabilities of associations
-    byBayes and byRatio, the candidate counterparts (text), flux and fluxError (ph cm-2 s-1), and the error ellipse
-    r95, r95Minor, r95Angle (deg).
-    Raises CatalogError when a column is missing, or a predicted class is not among the classes.
+    They are those of the tables above, and name, status, predicted (index of a class), x, y (on the map), probability
+    and deviation (a list for each class), sum (a list for each group of classes), and the candidate counterparts, if
+    there are any. Raises CatalogError when a column is missing, or a predicted class is not among the classes.
     """
     labels, classes = about.table, about.classes
     needed = ("Source_Name", "STATUS", "PRED_CLASS", *(column for column, _, _ in _NUMBERS))
-    missing = [column for column in needed if column not in labels.colnames]
-    if missing:
+    if missing := [column for column in needed if column not in labels.colnames]:
         raise CatalogError(
             f"the label table has no column {', '.join(missing)}. Give a table that 'fermiclass classify' wrote."
         )
     predicted = _text(labels, "PRED_CLASS")
-    strange = sorted(set(predicted) - set(classes))
-    if strange:
+    if strange := sorted(set(predicted) - set(classes)):
         raise CatalogError(
             f"PRED_CLASS has {', '.join(map(repr, strange[:3]))}, but the table has probabilities for "
             f"{', '.join(classes)} only. Label the sources again."
@@ -92,16 +87,12 @@ def source_columns(about: Labels, candidates: Table | None = None) -> dict[str, 
         columns["counterpart"] = ["; ".join(counterparts_of(row, candidates)) for row in labels]
     for column, name in _MEASURED:
         if column in labels.colnames:
-            columns[name] = [None if not np.isfinite(v) else float(f"{v:.3g}") for v in floats(labels, column)]
+            columns[name] = significant(floats(labels, column), 3)
     return columns
 
 
 def saved_columns(about: Labels) -> list[dict[str, Any]]:
-    """Return the columns of the files that the page saves.
-
-    Each has ``name``, ``about``, ``unit``, ``ucd`` and ``type`` ('char', 'int' or 'double'), and ``key``: where the
-    page's sources have it, a name or a name with the number of a class.
-    """
+    """Return the columns of the files that the page saves; ``key`` says where :func:`source_columns` has them."""
     labels = about.table
     texts = (("Source_Name", "name"), *_TEXTS, ("STATUS", "status"))
     numbers = (*_NUMBERS, *_OPTIONAL, *((column, name, 1) for column, name in _MEASURED))
@@ -139,11 +130,10 @@ def statuses_of(columns: dict[str, Any]) -> list[str]:
 def catalogue_rows(labels: Table, catalog: Catalog) -> list[int]:
     """Return the catalogue's row of each labelled source; if a name repeats, its rows in their order.
 
-    Letters that FITS cannot hold are all alike.
     Raises CatalogError when the catalogue has fewer sources of a name than the labels.
     """
-    rows: dict[str, list[int]] = {}
-    for row in range(len(catalog) - 1, -1, -1):
+    rows: dict[str, list[int]] = {}  # letters that FITS cannot hold are all alike
+    for row in reversed(range(len(catalog))):
         rows.setdefault(_NOT_ASCII.sub("?", str(catalog.names[row])), []).append(row)
     found = []
     for name in _text(labels, "Source_Name"):
@@ -163,10 +153,7 @@ def _text(table: Table, column: str) -> list[str]:
 
 
 def floats(table: Table, column: str) -> Any:
-    """Return the numbers of a column of a label table, ``(n,)``, NaN where masked or infinite.
-
-    Raises CatalogError when the column does not hold one number for each source.
-    """
+    """Return the numbers of a column of a label table, ``(n,)``, NaN where masked or infinite. Raises CatalogError."""
     values = table[column]
     try:
         numbers = np.array(np.ma.getdata(values), np.float64)
@@ -187,6 +174,11 @@ def _rounded(table: Table, column: str, decimals: int) -> list[Any]:
     return rounded if decimals else [None if value is None else int(value) for value in rounded]
 
 
+def significant(values: Any, digits: int) -> list[float | None]:
+    """Return numbers of so many digits, None for NaN."""
+    return [float(f"{v:.{digits}g}") if np.isfinite(v) else None for v in values]
+
+
 def _list(values: Any) -> list[Any]:
     return [value if known else None for value, known in zip(values.tolist(), np.isfinite(values), strict=True)]
 
@@ -198,10 +190,7 @@ _LEFT = 179.999  # deg, the map's left edge; 180 is its right edge
 
 
 def project(lon: ArrayLike, lat: ArrayLike) -> FloatArray:
-    """Return Aitoff's x and y, ``(n, 2)``, of Galactic longitude and latitude in degrees.
-
-    Longitude increases to the left, because sky maps are seen from inside. The Galactic centre is in the middle.
-    """
+    """Return Aitoff's x and y, ``(n, 2)``, of Galactic longitude, which increases to the left, and latitude in deg."""
     from matplotlib.projections.geo import AitoffAxes
 
     to_the_left = -((np.asarray(lon, np.float64) + 180.0) % 360.0 - 180.0)

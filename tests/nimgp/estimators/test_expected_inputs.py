@@ -7,7 +7,8 @@ from sklearn.base import clone
 from fermiclass import NIMGPClassifier
 from fermiclass.nimgp.estimators.preparation import labelled_rows, prepare
 from fermiclass.nimgp.settings import Settings
-from fermiclass.rows import ArrayRows, fit_rows
+from fermiclass.rows import fit_rows
+from fermiclass.rows.opening import ArrayRows
 
 SETTINGS = {"num_inducing": 8, "steps": 20}
 METHODS = ["nimgp-fo", "nimgp-fo-marginal"]

@@ -12,7 +12,8 @@ from fermiclass.nimgp.names import LIKELIHOODS, METHODS
 from fermiclass.nimgp.posterior import LatentMoments
 from fermiclass.nimgp.settings import Settings
 from fermiclass.nimgp.targets import LabelTable
-from fermiclass.rows import ArrayRows, fit_rows
+from fermiclass.rows import fit_rows
+from fermiclass.rows.opening import ArrayRows
 from tests.nimgp.conftest import SEED
 from tests.nimgp.likelihoods.definitions import EPSILON, PROBABILITIES
 

@@ -2,6 +2,7 @@
 
 import shutil
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ HOSTILE = (
 )
 
 _NIMGP = {"method": "nimgp", "likelihood": "softmax", "temperature": 1.0}
-EVALUATION = {
+EVALUATION: dict[str, Any] = {
     "catalog": "4FGL-DR1.fits.gz",
     "protocol": "future",
     "description": "sources without a class in <b>4FGL-DR1</b>",

@@ -2,10 +2,7 @@
 
 import io
 import json
-import shutil
-import subprocess
 import time
-from dataclasses import replace
 from urllib.parse import parse_qs, quote, urlsplit
 
 import numpy as np
@@ -15,7 +12,7 @@ from astropy.table import Table
 
 from fermiclass.show.page import read_metrics, write_report
 
-from .conftest import EVALUATION, HOSTILE, make_up_labels
+from .conftest import EVALUATION, HOSTILE
 
 WAIT = 30  # seconds, at most; a busy machine is slow
 
@@ -317,9 +314,6 @@ def test_the_listed_sources_are_saved(page, labels, tmp_path, button, ending):
         assert found["P_psr"].description == chosen["P_psr"].description
         report = io.StringIO()
         assert validate(str(path), output=report), report.getvalue()
-        if stilts := shutil.which("stilts"):
-            lint = subprocess.run([stilts, "votlint", str(path)], capture_output=True, text=True, timeout=300)
-            assert (lint.returncode, lint.stdout + lint.stderr) == (0, "")
         assert [info.value for info in parse(str(path)).resources[0].infos if info.name == "sha256"] == [
             labels.meta["sha256"]
         ]
@@ -410,29 +404,6 @@ def test_features_of_the_selected_source(page, labels, dr4):
     assert error == pytest.approx(np.sqrt(table.X_var[0, 0]), rel=0.06)
     _, y = page.points("feature-map-selected", "selected")[-1]
     assert y == pytest.approx(table.X[0, 0], abs=1e-3)
-
-
-def test_small_numbers_are_written_with_a_power_of_ten(browser, tmp_path, targets, dr4):
-    labels = make_up_labels(targets[:40], features="Flux1000,Energy_Flux100,LP_Index")
-    write_report(labels, tmp_path / "page.html", catalog=dr4)
-    page = Reader(browser, tmp_path / "page.html").open(f"#source={quote(str(labels['Source_Name'][10]))}")
-    page.find("#selected-body details summary").click()
-    cells = page.js(
-        "return [...document.querySelectorAll('#selected-body details td')].map((cell) => cell.textContent)"
-    )
-    row = targets.table[10]
-    exponent = int(np.floor(np.log10(row["Flux1000"])))
-    factor, error = row["Flux1000"] / 10.0**exponent, row["Unc_Flux1000"] / 10.0**exponent
-    digits = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    assert cells[0] == f"({factor:.2f} ± {error:.2f})×10{digits}"
-    assert page.complaints() == []
-
-
-def test_without_a_known_class_the_plot_shows_the_labelled_sources(browser, tmp_path, targets):
-    write_report(make_up_labels(targets[:40]), tmp_path / "page.html", catalog=replace(targets[:40], brought=()))
-    page = Reader(browser, tmp_path / "page.html").open()
-    assert len(page.points("feature-map", "points")) == 40
-    assert "40 labelled sources" in page.find("#feature-about").text
 
 
 @pytest.mark.parametrize("width", [320, 390, 1000, 1300, 1400])

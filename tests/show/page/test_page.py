@@ -152,7 +152,7 @@ def test_labels_without_metadata(targets, dr4, tmp_path):
 
 
 def test_ways_to_be_wrong(labels, targets, dr4, tmp_path):
-    with pytest.raises(OutputError, match=r"does not end in \.html or \.htm"):
+    with pytest.raises(OutputError, match=r"ending of a page; expected \.html, \.htm"):
         write_report(labels, tmp_path / "page.pdf")
     with pytest.raises(OutputError, match="there is no folder"):
         write_report(labels, tmp_path / "no" / "page.html")
