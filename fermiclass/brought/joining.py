@@ -100,7 +100,7 @@ def join(
     catalog, table, source = catalog_of(catalog), *_named(table, source)
     plain, forms = stranger(table, f"'{source}'")
     mine, theirs, told = match(catalog, OtherList.of(plain, source), says=plain.as_array(), needed=needed)
-    result, brought = catalog.table.copy(), []
+    result, brought, clash = catalog.table.copy(), [], dict[str, int]()
     earlier = [name for name in result.colnames if JOINED in result[name].meta]
     names = own_names(plain.colnames)
     for name, standard in names.items():  # an error that is left out would be taken for none
@@ -125,6 +125,11 @@ def join(
                 )
         values = np.full(len(catalog), np.nan)
         values[mine] = column[theirs]
+        if standard in earlier:
+            differ = np.abs(values - before) > 1e-6 * np.abs(before)
+            clash |= {of: clash.get(of, 0) + int(np.sum(differ))} if differ.any() else {}
+            if (unit is None) != (before.unit is None):
+                warn(f"column {name} of '{source}' and of an earlier table: one has a unit, {unit or before.unit}")
         for each in (each for each in earlier if of in units and _quantity(each) == of):
             values[np.isfinite(catalog.table[each])] = np.nan  # no value of one table with the error of another
         filled = np.isnan(before) & np.isfinite(values)
@@ -136,6 +141,9 @@ def join(
         raise CatalogError(f"'{source}' has no column of numbers that {catalog.source} lacks.")
     notes = (*catalog.notes, *told, f"columns of '{source}': {', '.join(brought) or 'none'}")
     notes += tuple(f"'{source}': {form}" for form in forms)
+    if clash:
+        told = ", ".join(f"{number} of {what}" for what, number in clash.items())
+        warn(f"'{source}' has other values than an earlier table, whose values stay: {told}")
     was = Brought("join", source, digest(plain))
     return dataclasses.replace(catalog, table=result, notes=notes, brought=(*catalog.brought, was))
 

@@ -26,6 +26,7 @@ from fermiclass.errors import ClassError, FeatureError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from astropy.coordinates import SkyCoord
 
 LATITUDE_EDGE = 10.0  #: |GLAT| in degrees from which a source is far from the plane.
 DISC = 3.0  #: Scale height of the Galactic disc on the sky, in degrees: latitude matters below it, hardly far above.
@@ -78,6 +79,13 @@ class Catalog:
         with_class = np.where(self.identified, "identified", "associated")
         told = np.where(np.isin(self.classes, UNCERTAIN_CLASSES), self.classes, with_class)
         return np.where(self.classes == "", SOURCE_STATUSES[0], told)
+
+    @property
+    def positions(self) -> SkyCoord:
+        """(N,) positions, ICRS."""
+        from astropy.coordinates import SkyCoord
+
+        return SkyCoord(self.column("RAJ2000"), self.column("DEJ2000"), unit="deg")
 
     @property
     def origin(self) -> Origin:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import tomllib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,6 +45,21 @@ OPTIONS_KEY, EVIDENCE_KEY = "options", "evidence"
 #: Evidence of the class of an unassociated source beside its features: the class of a low-probability association, and
 #: claimed blazars (:mod:`fermiclass.labelling.claims`).
 EVIDENCE = ("class2", "claims")
+
+#: What entries of a configuration file mean.
+COMMENTS = {
+    "features": "a set (six, extended, galactic, gas, paper), or names of features and columns",
+    "classes": "classes to learn and what they contain, such as bll,fsrq,psr,other; without it, what each code can be",
+    "min_significance": "learn only from sources with a larger Signif_Avg",
+    "targets": "sources to label: unassociated, bcu, uncertain (both, and unk) or all",
+    "class_priors": "trained, selection (corrected for the selection of AGN), or numbers by group and class",
+    "also_share": "share of the unassociated sources of classes that no catalogue has",
+    "evidence": "class2: the class of a low-probability association; claims: blazars of 3HSP; none",
+    "settings": "the classifier: see NIMGPClassifier in the Python interface; 'none' is None",
+    "settings.inputs": "how noiseless inputs are inferred",
+    "settings.hyper": "hyper-parameters: where they start, and their priors",
+    "settings.training": "how the objective is maximised",
+}
 
 ALSO_SHARE = 0.01  #: Share of the unassociated sources of classes that no catalogue has, where none is stated.
 
@@ -269,9 +285,13 @@ class Recipe:
 
         content = {name: value for name, value in vars(self).items() if value is not None}
         try:
-            return tomli_w.dumps(content | {"settings": _swapped(self.settings.to_json(), None, "none")})
+            text = tomli_w.dumps(content | {"settings": _swapped(self.settings.to_json(), None, "none")})
         except TypeError as error:
             raise RecipeError(f"the recipe cannot be written: {in_one_line(error)}.") from error
+        entry = re.compile(r"^\[?([\w.]+)(?=\]$| = )", re.MULTILINE)
+        return entry.sub(
+            lambda found: f"# {COMMENTS[found[1]]}\n{found[0]}" if found[1] in COMMENTS else found[0], text
+        )
 
     @classmethod
     def from_toml(cls, text: str, source: str = "the recipe") -> Self:

@@ -93,7 +93,8 @@ def test_tables_with_the_same_column_fill_it(some):
     assert both.notes[-1] == "columns of 'south': X (8 more values), Unc_X (8 more values), X_UL (0 more values)"
     north["X_err"][10:] = np.nan
     south["X"][:3] *= 7
-    both = join(join(some, north, "north"), south, "south")
+    with pytest.warns(CatalogWarning, match="whose values stay: 3 of X"):
+        both = join(join(some, north, "north"), south, "south")
     np.testing.assert_allclose(both.table["X"], expected.table["X"])
     np.testing.assert_array_equal(np.isnan(both.table["Unc_X"]), np.isin(np.arange(20), [10, 11]))
     errors_after = join(join(some, whole["name", "X"]), Table({"name": some.names, "Unc_X": whole["X_err"]}))
@@ -108,7 +109,8 @@ def test_columns_of_the_catalogue_and_other_units_are_not_filled(some):
     with pytest.raises(CatalogError, match="X of 'south' is in s, and that of an earlier table in m"):
         join(joined, table, "south")
     table["X"].unit = None
-    assert join(joined, table, "south").table["X"].unit == "m"
+    with pytest.warns(CatalogWarning, match="one has a unit, m"):
+        assert join(joined, table, "south").table["X"].unit == "m"
     table["X_err"] = np.ones(20) * u.s
     assert join(some, table).table["Unc_X"].unit == "s"
     table["X"].unit = "m"

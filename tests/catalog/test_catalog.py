@@ -77,10 +77,11 @@ def test_without_known_flags_nothing_is_soft_galactic(dr4):
         assert not Catalog(table, dr4.release, dr4.source, dr4.sha256).soft_galactic.any()
 
 
-def test_a_source_by_name_or_number(dr4):
+def test_a_source_by_name_or_number_and_positions(dr4):
     row = find_source(dr4, "Mkn 421")
     for one in (dr4["Mkn 421"], dr4["mrk421"], dr4[row], dr4[[row]]):
         assert one.names.tolist() == ["4FGL J1104.4+3812"]
     assert dr4[-1].names[0] == dr4.names[-1]
+    np.testing.assert_allclose(dr4.positions.dec.deg, dr4.table["DEJ2000"])
     with pytest.raises(SourceError, match="Mkn 42"):
         dr4["Mkn 42"]
