@@ -142,8 +142,8 @@ def join(
     notes = (*catalog.notes, *told, f"columns of '{source}': {', '.join(brought) or 'none'}")
     notes += tuple(f"'{source}': {form}" for form in forms)
     if clash:
-        told = ", ".join(f"{number} of {what}" for what, number in clash.items())
-        warn(f"'{source}' has other values than an earlier table, whose values stay: {told}")
+        others = ", ".join(f"{number} of {what}" for what, number in clash.items())
+        warn(f"'{source}' has other values than an earlier table, whose values stay: {others}")
     was = Brought("join", source, digest(plain))
     return dataclasses.replace(catalog, table=result, notes=notes, brought=(*catalog.brought, was))
 
