@@ -81,21 +81,15 @@ def lines(catalog: fc.Catalog, features: str, classes: str) -> dict[str, str]:
     return found
 
 
-def main() -> None:
-    """Print a table for each release and set of features."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--releases", nargs="+", default=["DR4"], choices=RELEASES)
-    parser.add_argument("--features", nargs="+", default=["six", "extended"])
-    parser.add_argument("--classes", default=THREE_CLASSES)
-    arguments = parser.parse_args()
-    for release in arguments.releases:
-        catalog = fc.read_catalog(f"catalogs/4FGL-{release}.fits.gz")
-        for features in arguments.features:
-            print(f"| {release}, {features} | AUC | novel sources |\n| --- | ---: | ---: |")
-            for what, text in lines(catalog, features, arguments.classes).items():
-                print(f"| {what} | {text} |")
-            print(flush=True)
-
-
-if __name__ == "__main__":
-    main()
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--releases", nargs="+", default=["DR4"], choices=RELEASES)
+parser.add_argument("--features", nargs="+", default=["six", "extended"])
+parser.add_argument("--classes", default=THREE_CLASSES)
+arguments = parser.parse_args()
+for release in arguments.releases:
+    catalog = fc.read_catalog(f"catalogs/4FGL-{release}.fits.gz")
+    for features in arguments.features:
+        print(f"| {release}, {features} | AUC | novel sources |\n| --- | ---: | ---: |")
+        for what, text in lines(catalog, features, arguments.classes).items():
+            print(f"| {what} | {text} |")
+        print(flush=True)

@@ -57,19 +57,13 @@ def planted(table: fc.FeatureTable, share: float, num_seeds: int) -> pd.DataFram
     return pd.DataFrame(rows)
 
 
-def main() -> None:
-    """Print a table for each share."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=10)
-    num_seeds = parser.parse_args().seeds
-    catalog = fc.read_catalog("catalogs/4FGL-DR4.fits.gz")
-    table = Recipe(features="extended", classes=THREE_CLASSES).check(catalog).of_one_class
-    for share in SHARES:
-        scores = planted(table, share, num_seeds)
-        ahead = scores[["outliers"]].to_numpy() - scores
-        print(f"{100 * share:g} % replaced, {num_seeds} seeds: average precision, and how far outliers are ahead")
-        print(pd.concat([scores.agg(["mean", "sem"]), ahead.agg(["mean", "sem"])]).round(3).to_string(), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--seeds", type=int, default=10)
+num_seeds = parser.parse_args().seeds
+catalog = fc.read_catalog("catalogs/4FGL-DR4.fits.gz")
+table = Recipe(features="extended", classes=THREE_CLASSES).check(catalog).of_one_class
+for share in SHARES:
+    scores = planted(table, share, num_seeds)
+    ahead = scores[["outliers"]].to_numpy() - scores
+    print(f"{100 * share:g} % replaced, {num_seeds} seeds: average precision, and how far outliers are ahead")
+    print(pd.concat([scores.agg(["mean", "sem"]), ahead.agg(["mean", "sem"])]).round(3).to_string(), flush=True)

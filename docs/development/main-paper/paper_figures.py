@@ -175,18 +175,12 @@ def figure_8(options: argparse.Namespace) -> Figure:
     return figure
 
 
-def main() -> None:
-    """Draw the figures that are named."""
-    figures = (figure_1, figure_3, figure_4, figure_5, figure_7, figure_8)
-    drawn = {figure.__name__.removeprefix("figure_"): figure for figure in figures}
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("figures", nargs="+", choices=list(drawn))
-    parser.add_argument("--data", type=Path, default=Path())
-    parser.add_argument("--results", type=Path, default=Path())
-    options = parser.parse_args()
-    for number in options.figures:
-        drawn[number](options).savefig(FIGURES / f"paper-{number}.png", dpi=130)
-
-
-if __name__ == "__main__":
-    main()
+figures = (figure_1, figure_3, figure_4, figure_5, figure_7, figure_8)
+drawn = {figure.__name__.removeprefix("figure_"): figure for figure in figures}
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+parser.add_argument("figures", nargs="+", choices=list(drawn))
+parser.add_argument("--data", type=Path, default=Path())
+parser.add_argument("--results", type=Path, default=Path())
+options = parser.parse_args()
+for number in options.figures:
+    drawn[number](options).savefig(FIGURES / f"paper-{number}.png", dpi=130)

@@ -17,23 +17,6 @@ GROUPINGS = ("bll,fsrq,psr", "psr,other")
 WAYS = ("trained", "selection")
 
 
-def main() -> None:
-    """Print a row for each release, choice of classes, and class priors."""
-    later = fc.read_catalog("catalogs/4FGL-DR4.fits.gz")
-    print(f"{'':72}{'n':>5}{'found':>6}{'expected':>8}{'NLL':>8}  less that of the default, restricted")
-    for release in ("DR1", "DR2", "DR3"):
-        catalog = fc.read_catalog(f"catalogs/4FGL-{release}.fits.gz")
-        found, by_name = match_sources(catalog, later)
-        code = np.where((found < 0) | by_name, "", later.classes[found])
-        bcu = (catalog.classes == "bcu") & np.isin(code, ["bll", "fsrq"])
-        default = fc.train(catalog)
-        compare(f"{release}, bcu: fsrq", default, "bll,fsrq", catalog, bcu, code[bcu] == "fsrq")
-        for grouping in GROUPINGS:
-            known = [*CLASS_TREE["agn"], *CLASS_TREE["pulsar"], *(CLASS_TREE["other"] if "other" in grouping else ())]
-            bare = (catalog.classes == "") & np.isin(code, known)
-            compare(f"{release}: pulsars", default, grouping, catalog, bare, np.isin(code[bare], CLASS_TREE["pulsar"]))
-
-
 def compare(
     what: str, default: CatalogModel, grouping: str, catalog: fc.Catalog, mask: np.ndarray, truth: np.ndarray
 ) -> None:
@@ -57,5 +40,16 @@ def compare(
         print(f"{what + ', ' + name + ', ' + way:72}{numbers}", flush=True)
 
 
-if __name__ == "__main__":
-    main()
+later = fc.read_catalog("catalogs/4FGL-DR4.fits.gz")
+print(f"{'':72}{'n':>5}{'found':>6}{'expected':>8}{'NLL':>8}  less that of the default, restricted")
+for release in ("DR1", "DR2", "DR3"):
+    catalog = fc.read_catalog(f"catalogs/4FGL-{release}.fits.gz")
+    found, by_name = match_sources(catalog, later)
+    code = np.where((found < 0) | by_name, "", later.classes[found])
+    bcu = (catalog.classes == "bcu") & np.isin(code, ["bll", "fsrq"])
+    default = fc.train(catalog)
+    compare(f"{release}, bcu: fsrq", default, "bll,fsrq", catalog, bcu, code[bcu] == "fsrq")
+    for grouping in GROUPINGS:
+        known = [*CLASS_TREE["agn"], *CLASS_TREE["pulsar"], *(CLASS_TREE["other"] if "other" in grouping else ())]
+        bare = (catalog.classes == "") & np.isin(code, known)
+        compare(f"{release}: pulsars", default, grouping, catalog, bare, np.isin(code[bare], CLASS_TREE["pulsar"]))

@@ -17,36 +17,6 @@ from fermiclass.evaluation.protocols import OPEN_GROUPS
 ERRORS = (0.05, 0.1, 0.2)
 
 
-def main() -> None:
-    """Print coverage and size of the sets, and errors of the candidates, for each release."""
-    later = fc.read_catalog("catalogs/4FGL-DR4.fits.gz")
-    for release in ("DR1", "DR2", "DR3"):
-        catalog = fc.read_catalog(f"catalogs/4FGL-{release}.fits.gz")
-        targets = open_world(catalog, later)
-        model = fc.train(catalog)
-        labels = model.label(catalog[targets.splits[0][0].rows], "all")
-        grouping, names = model.grouping, model.grouping.names
-        P = np.stack([np.asarray(labels[f"P_{name}"], float) for name in names], axis=1)
-        may = (targets.truth @ (open_classes(grouping) > 0).T) > 0
-        bare = targets.populations["all"].mask
-        known = bare & ~targets.truth_of("all").all(axis=1)
-        of_agn, of_psr = grouping.of_agn(names), grouping.within("pulsar", names)
-        for error in ERRORS:
-            sets = smallest_sets(P[known], 1 - error)
-            right, size = np.any(sets & may[known], axis=1), sets.sum(axis=1).mean()
-            print(f"{release} sets, error {error:.2f}: right {right.mean():.3f} of {len(right)}, {size:.2f} classes")
-            for group, inside in {"agn": of_agn, "pulsar": of_psr, "other": ~of_agn & ~of_psr}.items():
-                p = P[:, inside].sum(axis=1)
-                limit = limit_of(p[bare], error)
-                possible = np.any(targets.truth[:, np.isin(NATURES, OPEN_GROUPS[group])], axis=1)
-                chosen = known & (p >= limit)
-                print(
-                    f"    {group:5} P >= {limit:.3f}: {np.sum(p[bare] >= limit):4} candidates, {chosen.sum():3} with "
-                    f"a later class, {np.sum(~possible[chosen]):2} wrong",
-                    flush=True,
-                )
-
-
 def smallest_sets(P: np.ndarray, level: float) -> np.ndarray:
     """Return the fewest classes whose probabilities sum to `level`, as a mask."""
     order = np.argsort(-P, axis=1)
@@ -63,5 +33,29 @@ def limit_of(p: np.ndarray, error: float) -> float:
     return float(ordered[good[-1]]) if len(good) else np.inf
 
 
-if __name__ == "__main__":
-    main()
+later = fc.read_catalog("catalogs/4FGL-DR4.fits.gz")
+for release in ("DR1", "DR2", "DR3"):
+    catalog = fc.read_catalog(f"catalogs/4FGL-{release}.fits.gz")
+    targets = open_world(catalog, later)
+    model = fc.train(catalog)
+    labels = model.label(catalog[targets.splits[0][0].rows], "all")
+    grouping, names = model.grouping, model.grouping.names
+    P = np.stack([np.asarray(labels[f"P_{name}"], float) for name in names], axis=1)
+    may = (targets.truth @ (open_classes(grouping) > 0).T) > 0
+    bare = targets.populations["all"].mask
+    known = bare & ~targets.truth_of("all").all(axis=1)
+    of_agn, of_psr = grouping.of_agn(names), grouping.within("pulsar", names)
+    for error in ERRORS:
+        sets = smallest_sets(P[known], 1 - error)
+        right, size = np.any(sets & may[known], axis=1), sets.sum(axis=1).mean()
+        print(f"{release} sets, error {error:.2f}: right {right.mean():.3f} of {len(right)}, {size:.2f} classes")
+        for group, inside in {"agn": of_agn, "pulsar": of_psr, "other": ~of_agn & ~of_psr}.items():
+            p = P[:, inside].sum(axis=1)
+            limit = limit_of(p[bare], error)
+            possible = np.any(targets.truth[:, np.isin(NATURES, OPEN_GROUPS[group])], axis=1)
+            chosen = known & (p >= limit)
+            print(
+                f"    {group:5} P >= {limit:.3f}: {np.sum(p[bare] >= limit):4} candidates, {chosen.sum():3} with "
+                f"a later class, {np.sum(~possible[chosen]):2} wrong",
+                flush=True,
+            )

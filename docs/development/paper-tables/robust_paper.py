@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 
 from fermiclass import RobustGPClassifier
 from fermiclass.plots.style import PALETTE
-from fermiclass_benchmarks import wrong_labels
 from fermiclass_benchmarks.methods import MethodOptions
 from fermiclass_benchmarks.uci import load_rows
+from fermiclass_benchmarks.wrong_labels import _SEED, _TRAIN, WrongLabels
 
 FIGURE = Path(__file__).parents[2] / "figures" / "rmgpc-1.png"
 METHODS = ("rmgpc", "smgpc", "logistic", "svm", "forest")
@@ -41,13 +41,13 @@ def suspects(data: Path, num_splits: int) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(FIGURE, dpi=130)
     rows = sorted({*PAPER, *(np.flatnonzero(P > 0.5) + 1)})
-    benchmark = wrong_labels.WrongLabels(data)
+    benchmark = WrongLabels(data)
     wrong: dict[str, np.ndarray] = {method: np.zeros(len(y)) for method in METHODS}
     tested = np.zeros(len(y))
     for split in range(num_splits):
         problem = benchmark.problem("glass/0", split)
-        order = np.random.default_rng((wrong_labels._SEED, split)).permutation(len(X))
-        test = order[round(wrong_labels._TRAIN * len(X)) :]
+        order = np.random.default_rng((_SEED, split)).permutation(len(X))
+        test = order[round(_TRAIN * len(X)) :]
         assert np.array_equal(y[test], problem.y_test)
         tested[test] += 1
         for method in METHODS:
@@ -66,14 +66,8 @@ def suspects(data: Path, num_splits: int) -> None:
     print(f"| all others | {P[others].mean():.2f} | | {tested[others].sum():.0f} | {shares} |")
 
 
-def main() -> None:
-    """Read the arguments."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", type=Path, default=Path())
-    parser.add_argument("--splits", type=int, default=20)
-    options = parser.parse_args()
-    suspects(options.data, options.splits)
-
-
-if __name__ == "__main__":
-    main()
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+parser.add_argument("--data", type=Path, default=Path())
+parser.add_argument("--splits", type=int, default=20)
+options = parser.parse_args()
+suspects(options.data, options.splits)

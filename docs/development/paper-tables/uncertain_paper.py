@@ -100,18 +100,12 @@ def draw(
     figure.savefig(FIGURES / f"uncertain-{number}.png", dpi=130)
 
 
-def main() -> None:
-    """Run a part."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parts = parser.add_subparsers(dest="part", required=True)
-    parts.add_parser("fits")
-    parts.add_parser("curves").add_argument("records", type=Path)
-    options = parser.parse_args()
-    if options.part == "fits":
-        fits()
-    else:
-        curves(options.records)
-
-
-if __name__ == "__main__":
-    main()
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+parts = parser.add_subparsers(dest="part", required=True)
+parts.add_parser("fits")
+parts.add_parser("curves").add_argument("records", type=Path)
+options = parser.parse_args()
+if options.part == "fits":
+    fits()
+else:
+    curves(options.records)
