@@ -369,6 +369,10 @@ def main() -> int:
     if arguments.measure:
         MEASURED.write_text(json.dumps(measure(*arguments.measure), indent=1) + "\n", encoding="utf-8")
     measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+    if arguments.write:
+        from result_figures import purity
+
+        purity(measured["pairs"], (PAIRS[0], LATEST), DOCS / "figures" / "trust-purity.png")
     known, found, wrong = facts(measured), tables(measured), []
     for page in FACTS:
         path = REPOSITORY / page

@@ -1,10 +1,11 @@
-"""The figures of ``docs/result.md``."""
+"""The figures of ``docs/result.md`` and ``docs/trust.md``."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 
@@ -30,6 +31,26 @@ def draw(results: Results, folder: Path) -> None:
         # no versions and times in the file: the same picture is the same bytes
         figure.savefig(folder / f"result-{name}.png", dpi=DPI, metadata={"Software": None})
         plt.close(figure)
+
+
+def purity(pairs: dict[str, Any], names: Sequence[str], path: Path) -> None:
+    """Draw the purity of pulsar candidates against the limit of P, beside the base rate, for pairs of lists."""
+    figure, panels = plt.subplots(1, len(names), figsize=(7.2, 3.0), layout="constrained", sharey=True)
+    colours = plots.class_colours(["other", "psr"])
+    for axes, name in zip(panels, names, strict=True):
+        for reading, of, colour in (("face", "pulsars", "other"), ("spiders", "pulsars and spiders", "psr")):
+            everything, *rows = (row for row in pairs[name]["candidates"][reading] if row["n"])
+            x = np.arange(len(rows)) + (0.12 if reading == "spiders" else -0.12)
+            y, ends = (np.array([row[what] for row in rows]) for what in ("purity", "purity_interval"))
+            error = np.abs(ends.T - y)
+            axes.errorbar(x, y, error, fmt="o", color=colours[colour], capsize=2, label=f"{of} (line: base rate)")
+            axes.axhline(everything["purity"], color=colours[colour], linestyle="--", linewidth=1)
+        axes.set_xticks(np.arange(len(rows)), [f"{row['threshold']:g}\n{row['n']}" for row in rows])
+        axes.set(title=name, xlabel="limit of P(pulsar); number of candidates", ylim=(0, 1.05))
+    panels[0].set_ylabel("purity, with 90 % interval")
+    panels[0].legend(loc="lower left", frameon=False, fontsize=8)
+    figure.savefig(path, dpi=DPI, metadata={"Software": None})
+    plt.close(figure)
 
 
 def sky(results: Results) -> Figure:

@@ -126,8 +126,8 @@ def join(
         values = np.full(len(catalog), np.nan)
         values[mine] = column[theirs]
         if standard in earlier:
-            differ = np.abs(values - before) > 1e-6 * np.abs(before)
-            clash |= {of: clash.get(of, 0) + int(np.sum(differ))} if differ.any() else {}
+            other = np.sum(np.abs(values - before) > 1e-6 * np.abs(before))
+            clash |= {of: clash.get(of, 0) + int(other)} if other else {}
             if (unit is None) != (before.unit is None):
                 warn(f"column {name} of '{source}' and of an earlier table: one has a unit, {unit or before.unit}")
         for each in (each for each in earlier if of in units and _quantity(each) == of):
@@ -142,8 +142,8 @@ def join(
     notes = (*catalog.notes, *told, f"columns of '{source}': {', '.join(brought) or 'none'}")
     notes += tuple(f"'{source}': {form}" for form in forms)
     if clash:
-        others = ", ".join(f"{number} of {what}" for what, number in clash.items())
-        warn(f"'{source}' has other values than an earlier table, whose values stay: {others}")
+        differ = ", ".join(f"{number} of {what}" for what, number in clash.items())
+        warn(f"'{source}' has other values than an earlier table, whose values stay: {differ}")
     was = Brought("join", source, digest(plain))
     return dataclasses.replace(catalog, table=result, notes=notes, brought=(*catalog.brought, was))
 
