@@ -59,7 +59,7 @@ class Comparison:
     unknown: Mapping[str, int]  #: Words of the other list that stand for no class of the labels, and their numbers.
     #: Rank correlation of two probabilities: Spearman's coefficient ``rho``, and the number of sources ``n``.
     ranks: Mapping[str, float] | None
-    #: Where the other list is a truth, for each set of classes: false and true positive rates, area, and numbers.
+    #: False and true positive rates, area, and numbers for each set of classes, where the other list is a truth.
     roc: Mapping[str, Mapping[str, Any]]
     #: The rows of the other list without a label: ``OTHER_NAME``, and by the catalogue the ``FATE`` (:data:`FATES`),
     #: with name, ``CLASS1`` and ``ASSOC1`` of the source there.
