@@ -12,6 +12,7 @@ from fermiclass.cli import options
 from fermiclass.cli.options import BroughtIn
 from fermiclass.errors import CatalogError
 from fermiclass.io.tables import check_writable, write_table
+from fermiclass.labelling.recipe import Recipe
 from fermiclass.show.summaries import print_estimates, print_sources
 from fermiclass.show.terminal import load_tensorflow, progress_bar
 
@@ -26,9 +27,16 @@ from fermiclass.show.terminal import load_tensorflow, progress_bar
 @click.option("--targets", type=click.Choice(TARGETS), help="Which sources to estimate. [default: uncertain]")
 @click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Number of folds.")
 @click.option("--force", is_flag=True, help="Write estimates that are no better than the mean, too.")
-@options.seed_option
+@options.recipe_options
+@options.with_recipe()
 def estimate(
-    catalog: Path, output: Path, joined: tuple[Path, ...], column: str, later: Path | None, **chosen: Any
+    catalog: Path,
+    output: Path,
+    joined: tuple[Path, ...],
+    column: str,
+    later: Path | None,
+    recipe: Recipe,
+    **chosen: Any,
 ) -> None:
     """Estimate a number that some sources have, for those that lack it.
 
@@ -45,10 +53,10 @@ def estimate(
     load_tensorflow()
     from fermiclass.analysis.estimate import estimate as estimated
 
-    given = {name: value for name, value in chosen.items() if value is not None}
+    seed = recipe.settings.random_state or 0
     with progress_bar("training") as progress:
         later_numbers = BroughtIn(of_later).into(plain) if later else None
-        found = estimated(loaded, column, later=later_numbers, progress=progress, **given)
+        found = estimated(loaded, column, recipe, later=later_numbers, seed=seed, progress=progress, **chosen)
     print_sources(loaded, [])
     print_estimates(found, column)
     if not (found.better or chosen["force"]):

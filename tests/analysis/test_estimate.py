@@ -62,7 +62,8 @@ def test_no_better_than_the_mean(some, tmp_path):
     known = numbers(few, slope=0.0)[2]
     known.write(tmp_path / "x.csv")
     fc.write_table(few.table, tmp_path / "some.ecsv")
-    command = ("estimate", "some.ecsv", "--join", "x.csv", "--column", "X", "--features", FEATURES, "--folds", "2")
+    (tmp_path / "one.toml").write_text(fc.Recipe(features=FEATURES).to_toml())
+    command = ("estimate", "some.ecsv", "--join", "x.csv", "--column", "X", "--config", "one.toml", "--folds", "2")
     refuses(tmp_path, "no better than the mean, so nothing is written", *command, "--quiet", "-o", "no.fits")
     assert "nimgp" in run_well(*command, "--force", "-o", "yes.fits", cwd=tmp_path)
     assert "X_Q05" in fc.read_table(tmp_path / "yes.fits").colnames
