@@ -148,7 +148,7 @@ class Explanation:
         return np.unique(np.concatenate([likely[0], np.flatnonzero(likely[1]), self.first]))
 
     def why(self, name: str = "") -> str:
-        """Return what kinds of features move the log-odds of a class or group, or of the most probable class.
+        """Return what kinds of features move the log-odds of `name`, by default of the most probable class.
 
         An example is ``spectral shape +5.8; variability +0.5``.
         """

@@ -92,9 +92,15 @@ class Candidates:
         return f"<Candidates {self.source}: {len(self)} objects, covers {self.covers}, for {', '.join(self.kinds)}>"
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], covers: str | None = None, **said: Any) -> Candidates:
-        """Read a table in any format; see :meth:`of`, which has the other parameters, too."""
-        return cls.of(read_table(path), Path(path).name, covers, **said)
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        covers: str | None = None,
+        kinds: Sequence[str] = ("agn",),
+        statuses: Sequence[str] = STATUSES[:1],
+    ) -> Candidates:
+        """Read a table in any format; see :meth:`of`."""
+        return cls.of(read_table(path), Path(path).name, covers, kinds, statuses)
 
     @classmethod
     def of(
@@ -105,15 +111,30 @@ class Candidates:
         kinds: Sequence[str] = ("agn",),
         statuses: Sequence[str] = STATUSES[:1],
     ) -> Candidates:
-        """Take the objects of a table that have a position, of J2000; `source` is its name for messages.
+        """Take the objects of a table that have a position, of J2000.
 
-        If the table has them: the error of the position (``pos_err`` is 1 σ along each axis, with a unit, or
-        ``pos_err_arcsec``; :mod:`fermiclass.brought.object_columns` has more names); a text ``category``; or a
-        ``flux``, maybe with its error, of which :func:`fermiclass.labelling.counterparts.weigh` makes categories. A row
-        with the name of a LAT source and no position says that its ellipse was searched in vain. `covers` is by default
-        ``'ellipses'`` for a table whose rows all name a LAT source, ``'claims'`` if some do, and ``'all'`` otherwise.
+        Parameters
+        ----------
+        table
+            Names and positions in columns with usual names. If it has them: the error of the position (``pos_err`` is
+            1 σ along each axis, with a unit, or ``pos_err_arcsec``; :mod:`fermiclass.brought.object_columns` has more
+            names); a text ``category``; or a ``flux``, maybe with its error, of which
+            :func:`fermiclass.labelling.counterparts.weigh` makes categories. A row with the name of a LAT source and no
+            position says that its ellipse was searched in vain.
+        source
+            Name of the table, for messages.
+        covers
+            One of :data:`COVERS`. By default ``'ellipses'`` for a table whose rows all name a LAT source, ``'claims'``
+            if some do, and ``'all'`` otherwise.
+        kinds
+            Kinds of sources that may have them as counterparts: some of :data:`KINDS`. By default AGN alone.
+        statuses
+            The sources for which counterparts are sought: some of :data:`STATUSES`.
 
-        Raises CatalogError when there are no positions, they are not of J2000, or an error of a position has no unit.
+        Raises
+        ------
+        CatalogError
+            When there are no positions, they are not of J2000, or an error of a position has no unit.
         """
         choices = {"covers": ([covers], (None, *COVERS)), "kinds": (kinds, KINDS), "statuses": (statuses, STATUSES)}
         for what, (said, known) in choices.items():

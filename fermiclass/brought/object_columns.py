@@ -67,7 +67,11 @@ def fetch_candidates(
     sources
         A catalogue's table, or a label table.
     table
-        Name of the table at the service, such as ``J/ApJ/914/42/table2``, with ICRS positions in degrees.
+        Name of the table at the service, such as ``J/ApJ/914/42/table2``.
+    service
+        Address of the service (Table Access Protocol).
+    ra, dec
+        Its columns of ICRS positions, in degrees.
 
     Raises
     ------

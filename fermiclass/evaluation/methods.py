@@ -141,7 +141,7 @@ def open_baselines() -> list[str]:
 
 
 def baseline_method(name: str, seed: int = 0) -> Method:
-    """Return a baseline as a method: one of ``BASELINES``, and ``+unc`` if uncertainties are features too.
+    """Return a baseline as a method; `name` is one of ``BASELINES``, and ``+unc`` if uncertainties are features too.
 
     In the open world a baseline learns AGN (without bcu), pulsars and others; and by themselves bll against fsrq, and
     psr against msp where the catalogue tells them apart. Suffixes of `OPEN_INPUTS` and then of `OPEN_TRAININGS` say

@@ -202,7 +202,8 @@ def bright_to_faint(
 ) -> Targets:
     """Train on the brighter associated sources of a release; score the given fraction of each class that is faintest.
 
-    For parameters see `open_world`. Raises SelectionError when the fraction is not between 0 and 1.
+    For parameters see `open_world`. Raises SelectionError when the fraction is not between 0 and 1, and what
+    :func:`fermiclass.train` raises.
     """
     if not 0 < fraction < 1:
         raise SelectionError(f"fraction={fraction} is not valid: give a number between 0 and 1")
@@ -224,7 +225,7 @@ def folds(
 
     These sources are brighter than those to be labelled, so the scores are better than those to expect of labels.
     `seed` is that of the folds. For other parameters see `open_world`. Raises ClassError when a class has fewer sources
-    than there are folds, and ValueError when these are fewer than two.
+    than there are folds, ValueError when these are fewer than two, and what :func:`fermiclass.train` raises.
     """
     if number < 2:
         raise ValueError(f"folds={number} is not valid: give at least 2 folds")

@@ -132,7 +132,7 @@ class Evaluation:
         return str(self.figures.loc[population].loc[wanted, "nll"].idxmin()) if wanted else None
 
     def versus_baselines(self, method: str) -> dict[str, dict[str, Any]]:
-        """Return by population the best ``baseline``, the ``ratio`` of the NLL to its, and the paired `difference`."""
+        """Return by population the best ``baseline``, the ``ratio`` of a method's NLL to its, and the `difference`."""
         found = {}
         for population in self.figures.index.unique("population"):
             if (best := self.best_baseline(population)) is not None:

@@ -36,9 +36,9 @@ def check_hub() -> None:
 def send_table(path: str | os.PathLike[str]) -> list[str]:
     """Send a table to every application at the SAMP hub that accepts its format, and wait until it is loaded.
 
-    It is a FITS file or VOTable, which must not be moved afterwards. Returns the names of the applications that have
-    loaded it. Raises MessagingError when the file has another format, no hub runs or it stops, no application accepts
-    the table, or none loads it.
+    `path` is a FITS file or VOTable, which must not be moved afterwards. Returns the names of the applications that
+    have loaded it. Raises MessagingError when the file has another format, no hub runs or it stops, no application
+    accepts the table, or none loads it.
     """
     from pyvo.samp import SAMP_STATUS_OK, SAMPHubError, SAMPProxyError
 

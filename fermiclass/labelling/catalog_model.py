@@ -144,7 +144,7 @@ class CatalogModel:
         return known.fractions["agn"] / sum(known.fractions[kind] for kind in kinds)
 
     def associations(self, catalog: Catalog, table: FeatureTable) -> Associations:
-        """Return what the associations of the training catalogue, with these features, say by the model's own P."""
+        """Return what the associations of the training catalogue, in features `table`, say by the model's own P."""
         bare, p = catalog.classes == "", self._of_bare(catalog, table)
         of_agn = self.grouping.of_agn(self.classes)
         p_agn = np.zeros(len(catalog))
@@ -161,7 +161,10 @@ class CatalogModel:
         return Associations(selection, SecondAssociations.fit(catalog, fractions), claims, fractions)
 
     def expecting(self, known: Associations, catalog: Catalog, table: FeatureTable) -> SelectionPrior:
-        """Return the selection prior with which the model expects as many AGN in its training catalogue as known."""
+        """Return the selection prior with which the model expects as many AGN in its training catalogue as known.
+
+        `table` has the features of all sources of the catalogue.
+        """
         fraction = self._fraction_of_agn(known)
         p_agn = self._of_bare(catalog, table)[:, self.grouping.of_agn(self.classes)].sum(axis=1)
         columns = {column for feature in table.features for column in feature.columns}

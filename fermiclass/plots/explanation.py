@@ -81,7 +81,8 @@ def feature_effects(
 ) -> Axes:
     """Draw the effect of each feature on the log-odds of each class as a bar, the first feature on top.
 
-    The effects are ``(D, C)``, such as ``Explanation.log_odds``. Raises ValueError when the shape does not fit.
+    The effects are ``(D, C)``, such as ``Explanation.log_odds``. Raises ValueError when the shape does not fit the
+    names of `features` and `classes`.
     """
     moved = array_of((len(features), len(classes)), effects, "effects")
     axes = axes_or_new(axes, (3.5, 1.0 + 0.34 * len(features)))

@@ -41,9 +41,9 @@ def finder_chart(
     """Draw the error ellipses around a source in the tangential plane, north up and east to the left.
 
     `places` has right ascension and declination, ``(n, 2)``; the source is the first, in the middle of a field of this
-    width, without its name. `ellipses` has semi-major and semi-minor axis and position angle from north to east,
-    ``(n, 3)``, NaN without one. `beam` is the diameter of a telescope's beam. All are in degrees. Raises ValueError
-    when shapes differ.
+    width; the first of the `names` is not drawn. `ellipses` has semi-major and semi-minor axis and position angle from
+    north to east, ``(n, 3)``, NaN without one. `beam` is the diameter of a telescope's beam. All are in degrees. Raises
+    ValueError when shapes differ.
     """
     from matplotlib.patches import Circle, Ellipse
 
@@ -79,7 +79,8 @@ def finder_pages(
     """Yield pages of A4 with the charts of a follow-up list, three on each: the ellipse, and the field around it.
 
     `around` has the catalogue's sources, and `candidates` all candidate counterparts, of
-    :func:`fermiclass.counterpart_table`; without them the best one is marked. Targets without a position have no chart.
+    :func:`fermiclass.counterpart_table`; without them the best one is marked. `beam` is the diameter of a telescope's
+    beam, in degrees. Targets without a position have no chart.
     """
     from matplotlib.figure import Figure
 

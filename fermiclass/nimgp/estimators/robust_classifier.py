@@ -149,7 +149,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any, *, X_var: Any = None) -> np.ndarray:
         """Return class probabilities, ``(n, C)`` in the order of ``classes_``: ``ρ̄ / C + (1 − ρ̄) P_y`` (eq. 19).
 
-        X is ``(n, D)``. Its noise variances are not used; see :meth:`fit`.
+        `X` is ``(n, D)``. `X_var`, its noise variances, is not used; see :meth:`fit`.
         """
         check_is_fitted(self)
         X, _ = new_rows(self, X, X_var)
@@ -159,7 +159,7 @@ class RobustGPClassifier(NoisyClassifierMixin, BaseEstimator):
         """Return the probabilities of :meth:`predict_proba` with their uncertainties, and entropies with their parts.
 
         Given the latent functions, one class has the probability ``1 − ρ̄ + ρ̄/C`` and the others have ``ρ̄/C`` each.
-        Input noise is not used, so its entropy is zero.
+        `X` and `X_var` are as for :meth:`predict_proba`. Input noise is not used, so its entropy is zero.
         """
         from fermiclass.nimgp.prediction.prediction import Prediction
 
