@@ -144,3 +144,13 @@ def test_fewer_training_sources_than_neighbours_and_features():
     assert domain.neighbours == 3
     assert domain.depths.shape == (4,)
     np.testing.assert_array_equal(domain.score(X + 1e4, X_var), 1.0)
+
+
+def test_the_order_of_the_training_sources_does_not_matter(training):
+    X, X_var, y = training
+    new, new_var, _ = sources(50, seed=6)
+    order = np.random.default_rng(0).permutation(len(X))
+    one, other = TrainingDomain.fit(X, X_var, y), TrainingDomain.fit(X[order], X_var[order], y[order])
+    np.testing.assert_allclose(other.covariance, one.covariance, rtol=1e-12)
+    np.testing.assert_allclose(other.depths, one.depths, rtol=1e-12)
+    np.testing.assert_allclose(other.score(new, new_var), one.score(new, new_var), atol=1.01 / 300)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+import tensorflow_probability as tfp
 
 from tests.nimgp.conftest import C, M
 
@@ -67,3 +68,16 @@ def test_moments_and_the_gradient_of_the_mean(parts, rng, prepare):
             tape.watch(X)
             total = tf.reduce_sum(functions.moments(X).mean[c])
         np.testing.assert_allclose(gradient[c], tf.transpose(tape.gradient(total, X)), rtol=1e-7, atol=1e-9)
+
+
+def test_kl_divergence_against_tensorflow_probability(parts):
+    posterior, _ = parts
+    normal = tfp.distributions.MultivariateNormalTriL
+    q = normal(tf.convert_to_tensor(posterior.q_mu), tf.linalg.band_part(posterior.q_sqrt, -1, 0) * _signs(posterior))
+    p = normal(tf.zeros_like(posterior.q_mu), tf.eye(M, batch_shape=[C], dtype=tf.float64))
+    np.testing.assert_allclose(posterior.kl_divergence(), tf.reduce_sum(q.kl_divergence(p)), rtol=1e-10)
+
+
+def _signs(posterior):
+    """Columns' signs that make the diagonal positive, as the other library wants it; S is the same."""
+    return tf.sign(tf.linalg.diag_part(posterior.q_sqrt))[:, None, :]

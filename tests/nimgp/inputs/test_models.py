@@ -15,6 +15,7 @@ from fermiclass.nimgp.inputs.models import (
     ObservedInputs,
     PerSourceInputs,
     SampledInputs,
+    expected_log_prior,
     label_encoding,
     split,
 )
@@ -272,3 +273,15 @@ def test_a_learned_variance_replaces_what_is_given(make_model, data, method):
     np.testing.assert_array_equal(given.objective(batch_of(X, X * 0.0 + model.noise.numpy(), y), SEED), value)
     model.noise.assign(2 * model.noise)
     assert (model.objective(batch_of(X, X_var, y), SEED) != value) == (method != "mgp")
+
+
+def test_expected_log_prior_is_exact(rng):
+    """Of one Gaussian it is the mean over the points m ± √(D v_j) e_j, as log p is a square; of a mixture at x."""
+    one, several = mixture(rng, 1), mixture(rng, 3)
+    mean, var = rng.normal(size=(N, D)), rng.uniform(0.1, 1.5, (N, D))
+    points = [mean + sign * np.sqrt(D * var) * np.eye(D)[j] for j in range(D) for sign in (1, -1)]
+    constant = 0.5 * D * np.log(2 * np.pi)
+    value = expected_log_prior(tf.constant(mean), tf.constant(var), one) + 0.5 * np.linalg.slogdet(one.precision[0])[1]
+    np.testing.assert_allclose(value - constant, np.mean([log_density(one, x) for x in points], axis=0), rtol=1e-9)
+    value = expected_log_prior(tf.constant(mean), tf.zeros_like(mean), several)
+    np.testing.assert_allclose(value - constant, log_density(several, mean), rtol=1e-9)

@@ -159,3 +159,12 @@ def test_a_single_input_and_one_that_does_not_vary():
     assert np.all(np.isfinite(prior.precision))
     prior = InputPrior.population(X[:, :1], np.zeros((3, 1)))
     np.testing.assert_allclose(1 / prior.precision, [[[X[:, 0].var()]]], rtol=1e-3)
+
+
+def test_population_never_loses_likelihood(rng):
+    """Each step of expectation maximisation raises ``Σ_i log N(x̃_i | m, Σ + V_i)``."""
+    X_var = rng.uniform(0.1, 2.0, (60, D))
+    X = rng.normal(size=(60, D)) @ rng.normal(size=(D, D)) + np.sqrt(X_var) * rng.normal(size=(60, D))
+
+    trace = [log_likelihood(InputPrior.population(X, X_var, iterations=k), X, X_var) for k in (0, 1, 2, 5, 20, 100)]
+    assert np.all(np.diff(trace) > 0)

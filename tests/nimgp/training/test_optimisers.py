@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from fermiclass.nimgp.posterior import SparsePosterior
 from fermiclass.nimgp.training.optimisers import Adam, natural_step
-from tests.nimgp.conftest import C, M
+from tests.nimgp.conftest import C, D, M
 
 
 def loss(mean, L):
@@ -73,3 +74,19 @@ def test_steps_are_those_of_the_formula(rng, steps, dtype, rtol):
     for k, variable in enumerate(variables):
         expected = steps_by_hand(start[k], [of_step[k] for of_step in gradients], 0.03, steps)
         np.testing.assert_allclose(variable.numpy(), expected, rtol=rtol, atol=rtol)
+
+
+def test_one_full_step_solves_a_conjugate_problem(rng):
+    """Gaussian observations z of v: S⁻¹ = I + τ, m = S τ z."""
+    posterior = SparsePosterior(rng.normal(size=(C, M, D)), jitter=1e-6)
+    tau, z = 3.0, rng.normal(size=(C, M))
+    with tf.GradientTape() as tape:
+        variables = posterior.q_mu.unconstrained_variable, posterior.q_sqrt.unconstrained_variable
+        tape.watch(variables)
+        scatter = tf.reduce_sum(tf.square(posterior.q_mu - z)) + tf.reduce_sum(
+            tf.square(tf.linalg.band_part(posterior.q_sqrt, -1, 0))
+        )
+        value = posterior.kl_divergence() + 0.5 * tau * scatter
+    mean, sqrt = natural_step(posterior.q_mu, posterior.q_sqrt, *tape.gradient(value, variables), 1.0)
+    np.testing.assert_allclose(mean, tau * z / (1 + tau), rtol=1e-10)
+    np.testing.assert_allclose(sqrt, np.broadcast_to(np.eye(M) / np.sqrt(1 + tau), (C, M, M)), atol=1e-10)
